@@ -38,7 +38,7 @@ from foldaway.lab.scoring.score import case_at, score
 from foldaway.lab.scoring.session import JudgedView, LabSession, render_all, without_system
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 AGENT = "hermes"
 PROMPT = "Run check.py for regions 0 to 9, read the modules, then repair them. Never edit big.log."

@@ -311,7 +311,7 @@ def peer_python() -> tuple[str | None, str]:
     """Return the interpreter of the peer's venv, made where it is missing, or why there is none."""
     sys.path.insert(0, str(BENCH.parent / "src"))
     # the peer's own Python reads this file too, without what Foldaway needs
-    from foldaway.lab.peers.worker import Failure, interpreter
+    from peers.worker import Failure, interpreter
 
     found = interpreter(PEER_HOME, (f"{PEER}=={PEER_VERSION}",), partial(print, file=sys.stderr))
     return (None, found.error) if isinstance(found, Failure) else (str(found), "")

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foldaway.dialects.checking import check_transcript
-from foldaway.dialects.document import Document, read_document
+from foldaway.dialects.document import Document
 from foldaway.dialects.profiles import profile_for
 from foldaway.testing import Talk, assistant, call, result, talk, think, user
 from foldaway.transcript import groups
@@ -116,9 +116,9 @@ def _measured(name: str, data: bytes, dialect: str | None) -> Row:
     rounds = 3 if len(data) > 20_000_000 else 5
     lines = b"\n{" in data[:2_000_000]
     loads_ms = _best_ms(lambda: _loads(data, lines), rounds)
-    decode_ms = _best_ms(lambda: read_document(data, dialect=dialect), rounds)
+    decode_ms = _best_ms(lambda: Document.read(data, dialect=dialect), rounds)
     all_ms = _best_ms(lambda: _everything(data, dialect), rounds)
-    document = read_document(data, dialect=dialect)
+    document = Document.read(data, dialect=dialect)
     count = sum(len(record.transcript.messages) for record in document.records)
     return Row(
         name, count, len(data) / 1e6, loads_ms, decode_ms, all_ms, all_ms / loads_ms,
@@ -136,7 +136,7 @@ def _loads(data: bytes, lines: bool) -> None:
 
 def _everything(data: bytes, dialect: str | None) -> int:
     """Read, group and check every transcript; return the number of violations."""
-    document: Document = read_document(data, dialect=dialect)
+    document: Document = Document.read(data, dialect=dialect)
     found = 0
     for record in document.records:
         transcript = record.transcript
@@ -183,11 +183,11 @@ def _memory() -> dict[str, float]:
     """Return bytes per message of a decoded list of 10,000, beside the parsed value alone."""
     data = _generated("openai-chat", 10_000)
     value, parsed = _traced(lambda: json.loads(data))
-    document, decoded = _traced(lambda: read_document(data, dialect="openai-chat"))
+    document, decoded = _traced(lambda: Document.read(data, dialect="openai-chat"))
     count = len(value)
     del value
     before = _resident()
-    kept = [read_document(data, dialect="openai-chat") for _ in range(5)]
+    kept = [Document.read(data, dialect="openai-chat") for _ in range(5)]
     grown = _resident() - before
     del document
     return {

@@ -28,24 +28,23 @@ import foldaway
 from foldaway._core.policy import Policy, budget_for
 from foldaway._core.ports import Summarizer, SummaryAnswer, SummaryRequest
 from foldaway.compaction.compact import Plan, plan
-from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.compaction.index import FrozenLog
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.work import CompactionInput, Options
 from foldaway.dialects.checking import wire_rules
 from foldaway.dialects.profiles import profile_for
 from foldaway.errors import FoldawayError, SummarizerFailed
 from foldaway.facts.frame import recognize
+from foldaway.facts.reading import LogReading
 from foldaway.facts.summary import Entry, Section, Summary
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.summarizers.asking.answer import read_answer
-from foldaway.summarizers.gate import check, evidence_of
-from foldaway.summarizers.gate.check import Checked
-from foldaway.summarizers.gate.evidence import Evidence
+from foldaway.summarizers.gate.check import Checked, check
+from foldaway.summarizers.gate.evidence import Evidence, evidence_of
 from foldaway.summarizers.material import material_of
 from foldaway.summarizers.models import summarizer_named
 from foldaway.summarizers.writers import Writers
-from foldaway.tokens import Estimator
-from foldaway.transcript import whole_view
+from foldaway.transcript import Estimator, whole_view
 
 SESSION = Path(__file__).parent.parent / "examples" / "session.json.gz"
 NAME = "qwen2.5-coder-1.5b-instruct-q4_k_m"

@@ -39,7 +39,6 @@ from foldaway.lab.simulation import (
     add_up,
     append_only,
     compacting,
-    make_call_rule,
     policy_at,
     quantiles,
     strategies_for,
@@ -208,7 +207,7 @@ def _best(recording: Recording, terms: ReplayTerms) -> tuple[Replay, Replay]:
 
 
 def _compacted(recording: Recording, calls: frozenset[int], terms: ReplayTerms) -> Replay:
-    strategy = compacting("in hindsight", policy_at(min(THRESHOLDS)), make_call_rule(calls))
+    strategy = compacting("in hindsight", policy_at(min(THRESHOLDS)), calls)
     return replay(recording, strategy.name, strategy.start(recording, terms), terms)
 
 

@@ -24,7 +24,7 @@ from foldaway.lab.scoring.score import CutCase, cases_of, score
 from foldaway.lab.scoring.session import LabSession, Message, is_system, render_all
 from foldaway.lab.simulation import ReplayStrategy, append_only, masking, planner
 from foldaway.lab.strategies import PLACEHOLDER, foldaway_view
-from foldaway.tokens.estimate import estimate_text
+from foldaway.transcript.estimate import estimate_text
 from halves.parallel import in_parallel
 
 CUT = 0.60

@@ -37,6 +37,8 @@ from typing import Any
 
 import psutil
 
+from foldaway.sessions import internals
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("FOLDAWAY_DATA", ROOT.parent / "shared" / "data")).parent / "agents"
 ROUNDS = 30
@@ -313,7 +315,7 @@ def estimated(body: bytes) -> int:
 
     session = Session(context_length=WIDE)
     session.follow(request=body)
-    return session.engine.estimate()
+    return internals(session).engine.estimate()
 
 
 def first_bytes(ways: Ways) -> dict[str, Any]:

@@ -35,9 +35,9 @@ sys.path.insert(0, str(BENCH.parent / "src"))
 
 from foldaway._core.report import Category, Report
 from foldaway.engine.saved import pack_view
-from foldaway.inspector.fates import fates
-from foldaway.inspector.strip import strip
-from foldaway.inspector.timeline import columns, timeline
+from foldaway.gateway.inspector.message_fates import fates
+from foldaway.gateway.inspector.timeline import columns, timeline
+from foldaway.gateway.inspector.window_strips import strip
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import (

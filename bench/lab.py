@@ -1,13 +1,16 @@
-"""The published comparison: a half of the shared sessions through `foldaway lab run`.
+"""The published comparison: a half of the shared sessions through the lab, beside other tools.
 
     python bench/lab.py sample      the frozen sample of the test half, peers at 20 %
     python bench/lab.py quick       three of each family of the tuning half, 20 % alone, no peers
     python bench/lab.py full        the whole test half, peers at 20 %
     python bench/lab.py tuning      the tuning half, as far as asked for
 
-Further options go to `foldaway lab run`; with `--strategies` no peers are run. Results are in
-bench/.out/NAME; `sample` is what docs/benchmarks.md shows. `lab_sample.json` holds the ids; they
-were drawn once, evenly over the sizes of each family, before any score of this command was seen.
+`--strategies`, `--budgets`, `--no-drift` and `--jobs` are those of `foldaway lab run`; strategies
+of peers (notes/lab-peers.md) can be named too, and with `--strategies` no others are run. `--set
+FILE…` takes sessions of your own in place of the shared ones. Results are in bench/.out/NAME, or
+in the folder of `-o`; `sample` is what docs/benchmarks.md shows. `lab_sample.json` holds the ids;
+they were drawn once, evenly over the sizes of each family, before any score of this command was
+seen.
 """
 
 from __future__ import annotations
@@ -15,30 +18,37 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from foldaway.cli import run
+from foldaway.cli.lab import show_run
+from foldaway.lab import RunSettings, describe_run, read_sample
 from halves.sessions import FAMILIES, all_recorded, find_data, project_of, read_family
 from halves.split import read_split
+from peers.ask import Peers
+from peers.strategies import peer_strategies
+from peers.table import MODES
 
 HERE = Path(__file__).resolve().parent
 SAMPLE_FILE = HERE / "lab_sample.json"
 OUT = HERE / ".out"
+PEER_FOLDER = HERE / ".peers"
 MOST = {"claude-code": 12, "codex": 9, "opencode": 9, "swe-agent": 9, "tau-bench": 16,
         "tau2": 12, "sql": 3, "bfcl": 8}  # fmt: skip
 QUICK = 3
-LEAST_TOKENS = "1"
+LEAST_TOKENS = 1
 """Whether a session is long enough is asked here, family by family."""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="The published comparison.")
-    parser.add_argument("what", choices=["sample", "quick", "full", "tuning", "draw"])
-    options, rest = parser.parse_known_args()
+    options = _options()
+    if options.set:
+        return _run([Path(name) for name in options.set], None, options)
     data = find_data()
     if data is None:
         print("skipped: no data; set FOLDAWAY_DATA or put it at ../shared/data")
@@ -53,17 +63,60 @@ def main() -> int:
     if options.what == "quick":
         ids = {name: _spread(rows, QUICK) for name, rows in ids.items()}
     OUT.mkdir(exist_ok=True)
-    source, only = OUT / "all.jsonl.gz", OUT / f"{options.what}.json"
+    source = OUT / "all.jsonl.gz"
     if not source.exists():
         _write(source, data)
-    only.write_text(json.dumps(sorted(one for rows in ids.values() for one in rows)))
-    asked = ["--budgets", "20"] if options.what == "quick" else ["--peers"]
-    if options.what == "tuning" or "--strategies" in rest:
-        asked = []
-    return run(
-        ["lab", "run", str(source), "--only", str(only), "-o", str(OUT / options.what),
-         "--min-tokens", LEAST_TOKENS, "--peer-folder", str(HERE / ".peers"), *asked, *rest]
-    )  # fmt: skip
+    return _run([source], frozenset(one for rows in ids.values() for one in rows), options)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="The published comparison.")
+    add = parser.add_argument
+    add("what", choices=["sample", "quick", "full", "tuning", "draw"])
+    add("--set", nargs="+", metavar="FILE", help="sessions of your own, as `foldaway lab run`")
+    add("--strategies", default="", metavar="S,S…")
+    add("--budgets", default="", metavar="P,P…", help="per cents; 20 alone for `quick`")
+    add("--no-drift", action="store_true")
+    add("--jobs", type=int, default=os.cpu_count() or 1)
+    add("-o", "--output", type=Path)
+    return parser.parse_args()
+
+
+def _run(paths: list[Path], only: frozenset[str] | None, options: argparse.Namespace) -> int:
+    """Put the sessions through the lab, beside the peers unless others are named."""
+    names = tuple(name for name in options.strategies.split(",") if name)
+    with_peers = any(name in MODES for name in names)
+    if not names and options.what in ("sample", "full"):
+        with_peers = True
+    budgets = options.budgets or ("20" if options.what == "quick" else "5,10,20,30,50")
+    settings = RunSettings(
+        budgets=tuple(sorted(float(part) / 100 for part in budgets.split(","))),
+        strategies=names,
+        only=only,
+        min_tokens=LEAST_TOKENS,
+        has_drift=not options.no_drift,
+        peers=partial(peer_strategies, PEER_FOLDER) if with_peers else None,
+        peer_budgets=(0.2,) if with_peers else (),
+    )
+    _install(settings)
+    sample = read_sample(paths, settings)
+    folder = options.output or OUT / options.what
+    tell = partial(print, "cuts done:", file=sys.stderr)
+    written = sample.measure(folder, jobs=options.jobs, tell=tell)
+    show_run(describe_run(written.lines))
+    for note in (*sample.problems, *written.notes):
+        print(note, file=sys.stderr)
+    return 0
+
+
+def _install(settings: RunSettings) -> None:
+    """Make the environments of the peers once, before several processes want them."""
+    peers = Peers(PEER_FOLDER)
+    for name in settings.choose():
+        if name in MODES:
+            failure = peers.install(name, partial(print, file=sys.stderr))
+            if failure is not None:
+                print(f"{name}: {failure.error}; the table will say so", file=sys.stderr)
 
 
 def _half(data: Path, half: str) -> dict[str, list[str]]:

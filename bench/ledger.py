@@ -20,8 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from foldaway.compaction.index import answered_calls
-from foldaway.facts.ledger import Ledger, facts_of, update
+from foldaway.facts.ledger import Ledger, update
+from foldaway.facts.ledger.take import facts_of
+from foldaway.facts.reading import answered_calls
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import Message
 

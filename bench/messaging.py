@@ -375,7 +375,7 @@ def look(store: Store, chat: Chat) -> dict[str, Any]:
         bases = [view.previous for view in views]
         if len(set(bases)) < len(bases) or len(views) != info.compactions:
             wrong.append(f"{chat.user}: compacted twice: {bases}")
-        shown = Session(store, session_id=info.id).messages
+        shown = Session.open(store, info.id).messages
         for name, messages in (("log", log), ("view", shown)):
             if found := check(messages, dialect="openai-chat") if messages else []:
                 wrong.append(f"{chat.user}: its {name} breaks {found[0].rule}")

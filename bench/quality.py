@@ -26,13 +26,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from msgspec.structs import replace
 
-from foldaway.cli.lab import show_lines
+from foldaway.cli.lab import show_run
+from foldaway.lab import describe_run
 from foldaway.lab.results import ScoreRow, summarize
+from foldaway.lab.runs import DRIFTING
 from foldaway.lab.scoring.needed import Elsewhere, common_knowledge
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
-from foldaway.lab.strategies import DRIFTING, PLAIN, Strategy, choose_strategies, use_foldaway
+from foldaway.lab.strategies import PLAIN, Strategy, choose_strategies, use_foldaway
 from halves.oracle import oracle_of
 from halves.parallel import in_parallel
 from halves.prose import EmptyProse
@@ -67,7 +69,7 @@ def main() -> int:
     rows: list[ScoreRow] = [
         row for found in in_parallel(work, sessions, options.jobs, "sessions") for row in found
     ]
-    show_lines(summarize(rows), wide=True)
+    show_run(describe_run(summarize(rows), everything=True), wide=True)
     if options.worst:
         print_worst(rows, options.worst)
     if options.drift:

@@ -3,6 +3,7 @@
     python bench/reader.py texts.npz --tokenizer tokenizer.json     write what is to be scored
     python bench/reader.py --losses losses.npz                      show what came back
     python bench/reader.py --model http://localhost:8000            or ask a model at once
+    python bench/reader.py --set ~/.claude/projects --model …       on sessions of your own
 
 `texts.npz` holds token ids: for each session and strategy the context (`KEY|SYSTEM`), the real
 continuation (`KEY|after`) with marks on what the agent wrote (`KEY|marks`), and a `table`. What
@@ -18,13 +19,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from foldaway.lab.reader import READ_STRATEGIES, ReaderLosses, reader_cases, reader_lines
-from foldaway.lab.reader_models import ask, open_reader, read_losses, write_texts
+from foldaway.lab.runs import RunSettings, read_sample
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.strategies import PLAIN, choose_strategies
 from halves.own_lab import measured_tree  # first: it decides which tree is measured
 from halves.sessions import chosen_sessions, find_data, for_lab
 from halves.split import read_split
+from reader_cases import READ_STRATEGIES, ReaderLosses, reader_cases, reader_lines
+from reader_models import ask, open_reader, read_losses, write_texts
 
 GROUPS = {
     "coding": (("claude-code", "codex", "opencode", "swe-agent"), 8_000, 44_000),
@@ -39,11 +41,20 @@ def main() -> int:
         show(read_losses(Path(options.losses)))
         return 0
     data = find_data()
-    if data is None or not (options.texts or options.model):
-        print("skipped: no data (set FOLDAWAY_DATA), or neither a file nor --model is given")
+    if not options.texts and not options.model:
+        print("skipped: neither a file nor --model is given")
+        return 0
+    if data is None and not options.set:
+        print("skipped: no data; set FOLDAWAY_DATA, or name sessions with --set")
         return 0
     print(f"writer: {measured_tree()}", file=sys.stderr)
     sessions: list[LabSession] = []
+    if options.set:
+        least, most = options.min_tokens, options.max_tokens
+        asked = RunSettings(budgets=(), min_tokens=least, limit=options.limit or None)
+        sample = read_sample([Path(name) for name in options.set], asked)
+        sessions = [one for one in sample.sessions if one.tokens <= most]
+        options.group = []
     for group in options.group:
         families, least, most = GROUPS[group]
         half = "test" if options.half == "test" else "tuning"
@@ -55,7 +66,7 @@ def main() -> int:
         count = write_texts(Path(options.texts), cases, options.tokenizer)
         print(f"{count} sessions written to {options.texts}")
         return 0
-    model = open_reader(options.model)
+    model = open_reader(options.model, options.model_name)
     show([ask(model, case) for case in cases])
     return 0
 
@@ -78,6 +89,10 @@ def _options() -> argparse.Namespace:
     add("--tokenizer", default="", metavar="FILE", help="tokenizer.json of the model, for NAME.npz")
     add("--losses", default="", metavar="FILE", help="show what a model said about such a file")
     add("--model", default="", metavar="WHERE", help="http://HOST:PORT, or a folder with a model")
+    add("--model-name", default="", metavar="NAME", help="which model of that server")
+    add("--set", nargs="+", metavar="FILE", help="sessions of your own, as `foldaway lab run`")
+    add("--min-tokens", type=int, default=8_000, metavar="N", help="of a session of --set")
+    add("--max-tokens", type=int, default=44_000, metavar="N")
     add("--half", choices=["tune", "test"], default="tune")
     add("--group", nargs="+", choices=list(GROUPS), default=list(GROUPS))
     add("--limit", type=int, default=0, metavar="N", help="at most N sessions of each family")

@@ -31,8 +31,8 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
-from foldaway.lab.peers.worker import Failure, interpreter  # noqa: E402
 from foldaway.redaction.redactor import Stream  # noqa: E402
+from peers.worker import Failure, interpreter  # noqa: E402
 from redact_crafted import CRAFTED  # noqa: E402
 from redact_scores import (  # noqa: E402
     AUDIT,

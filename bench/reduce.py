@@ -33,7 +33,7 @@ from foldaway.reduction.fit import reduce_text
 from foldaway.reduction.kinds import detect_kind
 from foldaway.reduction.reduced import KINDS, Kind
 from foldaway.reduction.signals import error_lines, exit_status, failing_tests, test_counts
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 COUNTER = Estimator()
 DEFAULT_TOKENS = 2_000

@@ -34,7 +34,7 @@ MOST_BYTES = 100_000
 """Of a file in the wheel that is not code."""
 OURS = {"bench", "dev", "docs"}
 """Extras for work on Foldaway; `dev` is what `make test` runs with."""
-HEAVY = {"crewai", "hermes", "lab-model", "mem0", "openhands", "ray"}
+HEAVY = {"crewai", "hermes", "mem0", "openhands", "ray"}
 """Extras of hundreds of megabytes: their packages are resolved and not installed."""
 IMPORTS = {
     "anthropic": "anthropic", "chat": "foldaway.agents.chat.screen",
@@ -48,7 +48,7 @@ IMPORTS = {
     "otel": "opentelemetry.exporter.otlp.proto.http", "postgres": "foldaway.stores.postgres",
     "prices": "genai_prices", "pydantic-ai": "foldaway.integrations.pydantic_ai",
     "strands": "foldaway.integrations.strands",
-    "testing": "foldaway.testing, foldaway.testing.model_server", "trajectories": "pyarrow",
+    "testing": "foldaway.testing.model_server", "trajectories": "pyarrow",
 }  # fmt: skip
 """By extra what only works with it, imported from the wheel with that extra alone."""
 

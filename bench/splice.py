@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.gateway.conftest import packed, talk
 
 from foldaway._core.policy import Policy
+from foldaway.sessions import internals
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 
@@ -25,7 +26,7 @@ def main() -> None:
         policy = Policy(floor_tokens=1_000)
         session = Session(open_store(":memory:"), "one", context_length=200_000, policy=policy)
         session.follow(request=packed(talk(wire, 1_000, 3_700)))
-        last, request = session.last_view, packed(talk(wire, 1_002, 3_700))
+        last, request = internals(session).follower.last_view, packed(talk(wire, 1_002, 3_700))
         assert last is not None
         spent: list[float] = []
         for _ in range(ROUNDS):

@@ -35,7 +35,7 @@ from foldaway.lab.scoring.statements import judge
 from foldaway.lab.scoring.tally import STATEMENTS, StatementVerdict, tally
 from foldaway.lab.scoring.truth import truth_at
 from foldaway.lab.strategies import PLAIN, Strategy, choose_strategies
-from foldaway.tokens.estimate import estimate_text
+from foldaway.transcript.estimate import estimate_text
 from halves.own_lab import measured_tree  # first: it decides which tree is measured
 from halves.parallel import in_parallel
 from halves.sessions import chosen_sessions, find_data, for_lab

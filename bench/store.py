@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from compress import BENCH, CONTEXT_LENGTH, peer_python, read_messages, written_inputs
+from foldaway.sessions import SessionOptions
 
 AIMS = {"append": 3.0, "compact": 50.0, "size": 2.2}
 Figures = dict[str, Any]
@@ -150,7 +151,7 @@ def _ours(side: str, path: Path) -> Figures:
             start = time.process_time()
             store.complete_index()
             found["index"] = {"cpu_us": (time.process_time() - start) * 1e6 / len(messages)}
-            service = Session(store, session_id=session.id, context_length=CONTEXT_LENGTH)
+            service = Session.open(store, session.id, context_length=CONTEXT_LENGTH)
             commits: list[float] = []
             commit = store.commit
 
@@ -190,13 +191,13 @@ def _session(held: int, path: Path) -> Figures:
             from search import DATA, fill, generated
 
             fill(store, generated(DATA, held), held)
-        session = Session(store, new=new, context_length=CONTEXT_LENGTH)
+        session = Session(store, context_length=CONTEXT_LENGTH, options=SessionOptions(new=new))
         found: Figures = {"append": timed(session.append, messages), "resume": {}}
-        tenth = Session(store, new=new, context_length=CONTEXT_LENGTH)
+        tenth = Session(store, context_length=CONTEXT_LENGTH, options=SessionOptions(new=new))
         tenth.append(*messages[: len(messages) // 10])
         for name in (tenth.id, session.id):
             start = time.process_time()
-            resumed = Session(store, session_id=name, context_length=CONTEXT_LENGTH)
+            resumed = Session.open(store, name, context_length=CONTEXT_LENGTH)
             found["resume"][resumed.info.length] = (time.process_time() - start) * 1e3
         start = time.process_time()
         report = resumed.compact(force=True)

@@ -2,7 +2,7 @@
 
     python bench/tokens.py            the tables, on the test half of the sessions
     python bench/tokens.py --json     the same, as JSON
-    python bench/tokens.py --fit      fit the weights of foldaway.tokens.estimate again
+    python bench/tokens.py --fit      fit the weights of foldaway.transcript.estimate again
 
 Needs bpe-openai; `--fit` also numpy, scipy and django (its translations are the prose of other
 scripts). The data is found by FOLDAWAY_DATA or at ../shared/data from the repository. Sessions are
@@ -30,8 +30,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from foldaway.tokens import Calibration
-from foldaway.tokens.estimate import FEATURES, FULL_CHARS, SCRIPTS, estimate_text, feature_counts
+from foldaway.transcript import Calibration
+from foldaway.transcript.estimate import (
+    FEATURES,
+    FULL_CHARS,
+    SCRIPTS,
+    estimate_text,
+    feature_counts,
+)
 
 USAGE_SHARES = (0.25, 0.50, 0.75)
 EXACT_SLICE_CHARS = 200_000

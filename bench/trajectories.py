@@ -115,7 +115,7 @@ def counter(name: str, tokenizer: Path | None = None, call: str = "plain") -> Co
     """Return a counter that either side may use; by words it remembers what it counted."""
     sys.path.insert(0, str(SOURCE))
     if name == "estimate":
-        return importlib.import_module("foldaway.tokens.estimate").estimate_text
+        return importlib.import_module("foldaway.transcript.estimate").estimate_text
     if name == "tokenizers":
         if call == "words":
             counting: Any = importlib.import_module("foldaway.trajectories.counting")
@@ -261,7 +261,7 @@ def _trained(lines: list[bytes], path: Path) -> Path:
 
 
 def _peer() -> str | None:
-    from foldaway.lab.peers.worker import Failure, interpreter
+    from peers.worker import Failure, interpreter
 
     found = interpreter(PEER_HOME, REQUIREMENTS, print)
     if isinstance(found, Failure):

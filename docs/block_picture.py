@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway import compress
-from foldaway.compaction import choose
+from foldaway.compaction import fill
 from foldaway.compaction.blocks import BlockGroup, BlockPiece
 from foldaway.compaction.worth import named, worth_of
 from foldaway.dialects.loading import load
@@ -55,7 +55,7 @@ def main() -> None:
     groups: Sequence[BlockGroup] = ()
     taken: dict[int, set[BlockPiece]] = {}
     used: Mapping[str, float] = {}
-    original = choose.take
+    original = fill.take
 
     def noted(
         given: Sequence[BlockGroup], room: int, must: Iterable[int], names: Mapping[str, float]
@@ -64,7 +64,7 @@ def main() -> None:
         groups, used, taken = given, names, original(given, room, must, names)
         return taken
 
-    choose.take = noted
+    fill.take = noted
     before = compress(messages, target_tokens=10**9).report.tokens_before
     report = compress(messages, target_tokens=int(before * SHARE)).report
     log = load(messages).messages

@@ -339,7 +339,9 @@ def commands(run: Run, full: Run | None) -> Iterator[str]:
     yield "make bench-full     # the whole test half, and the speed of the parts"
     yield "```"
     yield ""
-    yield "As the lab was asked, by the run's own manifest:"
+    with_peers = any(one and one.summary.manifest.peers for one in (run, full))
+    also = "; `bench/lab.py` adds the peers, at 20 %" if with_peers else ""
+    yield f"As the lab was asked, by the run's own manifest{also}:"
     yield ""
     yield "```sh"
     for one in (run, full):

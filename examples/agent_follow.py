@@ -1,7 +1,5 @@
-"""A host that keeps its own list: the session follows it, and says what to send instead.
-
-OPENAI_API_KEY=… python examples/agent_follow.py "What do the modules in this folder do?"
-"""
+"""A host that keeps its own list: the session follows it, and says what to send instead."""
+# OPENAI_API_KEY=… python examples/agent_follow.py "What do the modules in this folder do?"
 
 import json
 import os
@@ -13,9 +11,9 @@ from openai import OpenAI
 from foldaway import Session, repair
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
+SYSTEM = "You read code, and answer in short sentences."
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = {"type": "function", "function": {"name": "read_file", "parameters": PATH}}
-OWN = Path("conversation.json")
 
 
 def read_file(arguments: str) -> str:
@@ -25,24 +23,18 @@ def read_file(arguments: str) -> str:
         return f"error: {error!r}"
 
 
-client = OpenAI()
-session = Session("agent.db", "follow-agent", context_length=WINDOW, on_error="pass")
-history = repair(json.loads(OWN.read_text())).messages if OWN.exists() else []
-history.append({"role": "user", "content": sys.argv[1]})
-usage = None
-while True:
+ask, own, usage = OpenAI().chat.completions.create, Path("conversation.json"), None
+session = Session("agent.db", "follow-agent", model=MODEL, context_length=WINDOW)
+history = json.loads(own.read_text()) if own.exists() else [{"role": "system", "content": SYSTEM}]
+history = [*repair(history).messages, {"role": "user", "content": sys.argv[1]}]
+while history[-1]["role"] != "assistant":
     request = {"model": MODEL, "messages": history, "tools": [READ, *session.tools()]}
-    answer = client.chat.completions.create(**session.follow(request=request, usage=usage).body)
-    usage = answer.usage
-    history.append(answer.choices[0].message.model_dump(exclude_unset=True))
-    OWN.write_text(json.dumps(history))
-    calls = answer.choices[0].message.tool_calls or []
-    if not calls:
-        break
-    for call in calls:
-        if call.function.name == "read_file":
-            said = read_file(call.function.arguments)
-        else:
-            said = session.call(call.function.name, call.function.arguments)
+    answer = ask(**session.follow(request=request, usage=usage).body)
+    message, usage = answer.choices[0].message, answer.usage
+    history.append(message.model_dump(exclude_unset=True))
+    own.write_text(json.dumps(history))
+    for call in message.tool_calls or []:
+        name, arguments = call.function.name, call.function.arguments
+        said = read_file(arguments) if name == "read_file" else session.call(name, arguments)
         history.append({"role": "tool", "tool_call_id": call.id, "content": said})
-print(answer.choices[0].message.content)
+print(history[-1]["content"])

@@ -1,7 +1,5 @@
-"""An agent with the openai client whose window never fills; run it again, and it goes on.
-
-OPENAI_API_KEY=… python examples/agent_openai.py "What do the modules in this folder do?"
-"""
+"""An agent with the openai client whose window never fills; run it again, and it goes on."""
+# OPENAI_API_KEY=… python examples/agent_openai.py "What do the modules in this folder do?"
 
 import json
 import os
@@ -13,6 +11,7 @@ from openai import OpenAI
 from foldaway import Session
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
+SYSTEM = "You read code, and answer in short sentences."
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = {"type": "function", "function": {"name": "read_file", "parameters": PATH}}
 
@@ -24,24 +23,15 @@ def read_file(arguments: str) -> str:
         return f"error: {error!r}"
 
 
-client = OpenAI()
-session = Session("agent.db", "openai-agent", model=MODEL, context_length=WINDOW)
+ask = OpenAI().chat.completions.create
+session = Session("agent.db", "openai-agent", model=MODEL, context_length=WINDOW, system=SYSTEM)
 session.append({"role": "user", "content": sys.argv[1]})
-while True:
-    answer = session.send(
-        lambda messages: client.chat.completions.create(
-            model=MODEL, messages=messages, tools=[READ, *session.tools()]
-        )
-    )
+while session.messages[-1]["role"] != "assistant":
+    answer = session.send(ask, model=MODEL, tools=[READ, *session.tools()])
     session.append(answer)
     session.used(answer.usage)
-    calls = answer.choices[0].message.tool_calls or []
-    if not calls:
-        break
-    for call in calls:
-        if call.function.name == "read_file":
-            said = read_file(call.function.arguments)
-        else:
-            said = session.call(call.function.name, call.function.arguments)
+    for call in answer.choices[0].message.tool_calls or []:
+        name, arguments = call.function.name, call.function.arguments
+        said = read_file(arguments) if name == "read_file" else session.call(name, arguments)
         session.append({"role": "tool", "tool_call_id": call.id, "content": said})
 print(answer.choices[0].message.content)

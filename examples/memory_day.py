@@ -8,7 +8,8 @@ The model is a stub that follows a script, since none can run here; all else is 
 import tempfile
 from pathlib import Path
 
-from foldaway import Chat, open_memory, open_store
+from foldaway import open_memory, open_store
+from foldaway.sessions import Chat
 
 FILLING = "Here is another paragraph of the manual, to be read and put aside. " * 30
 NOTE = {"action": "add", "target": "user", "content": "Likes short answers."}

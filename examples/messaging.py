@@ -50,7 +50,7 @@ def talk(session, turn):
         elif last["role"] == "assistant":
             return last["content"]
         else:
-            done = session.send(lambda m: ask(model=MODEL, messages=m, tools=session.tools()))
+            done = session.send(ask, model=MODEL, tools=session.tools())
             session.append(done)
             session.used(done.usage)
 

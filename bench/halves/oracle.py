@@ -19,7 +19,7 @@ from foldaway.lab.scoring.score import CutCase, case_at
 from foldaway.lab.scoring.session import JudgedView, LabSession, Message, without_system
 from foldaway.lab.scoring.signals import to_line
 from foldaway.lab.strategies import Strategy, lines_of, text_view
-from foldaway.tokens.estimate import estimate_text
+from foldaway.transcript.estimate import estimate_text
 
 _MENTIONS = 8
 """Places of a fact or an answer that are tried."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from foldaway.lab.reading import read_sessions
 from foldaway.lab.scoring.session import LabSession, render_all
-from foldaway.tokens.estimate import estimate_text
+from foldaway.transcript.estimate import estimate_text
 from halves.sessions import FAMILIES, Message, for_lab, read_file
 from halves.split import DATED, apart_from_test
 

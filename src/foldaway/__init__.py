@@ -8,24 +8,20 @@ from foldaway._core import __version__ as __version__
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway._core import Policy, Report, Summarizer
+    from foldaway._core import Policy, Report
     from foldaway.agents.engines import ContextEngine
     from foldaway.compaction import Options
     from foldaway.config import open_engine, open_memory, open_store
     from foldaway.dialects import Converted, Repaired, check, convert, dump, load, repair
-    from foldaway.engine import Compressed, Compressor, Model, compress, reduce
+    from foldaway.engine import Compressed, Model, compress, reduce
     from foldaway.errors import FoldawayError
     from foldaway.integrations import wrap
-    from foldaway.redaction import Redacted, Redactor, redact
-    from foldaway.reduction import Reduced
-    from foldaway.sessions import Chat, Session, warm
-    from foldaway.stores import Store
+    from foldaway.redaction import Redactor, redact
+    from foldaway.sessions import Session, SessionOptions, warm
     from foldaway.transcript import Message, Transcript, Violation
 
 __all__ = [
-    "Chat",
     "Compressed",
-    "Compressor",
     "ContextEngine",
     "Converted",
     "FoldawayError",
@@ -33,14 +29,11 @@ __all__ = [
     "Model",
     "Options",
     "Policy",
-    "Redacted",
     "Redactor",
-    "Reduced",
     "Repaired",
     "Report",
     "Session",
-    "Store",
-    "Summarizer",
+    "SessionOptions",
     "Transcript",
     "Violation",
     "check",
@@ -69,20 +62,16 @@ __getattr__ = import_later(
         "foldaway.dialects.conversion": "Converted convert",
         "foldaway.dialects.loading": "dump load",
         "foldaway.dialects.repairing": "Repaired repair",
-        "foldaway.engine.compressor": "Compressor",
         "foldaway.engine.oneshot": "Compressed compress",
         "foldaway.engine.reducing": "reduce",
         "foldaway.engine.run": "Model",
         "foldaway.errors": "FoldawayError",
         "foldaway.integrations.clients": "wrap",
         "foldaway._core.policy": "Policy",
-        "foldaway._core.ports": "Summarizer",
-        "foldaway.redaction": "Redacted Redactor redact",
-        "foldaway.reduction.reduced": "Reduced",
+        "foldaway.redaction": "Redactor redact",
         "foldaway._core.report": "Report",
-        "foldaway.sessions.chat": "Chat",
+        "foldaway.sessions.place": "SessionOptions",
         "foldaway.sessions.session": "Session warm",
-        "foldaway.stores.store": "Store",
         "foldaway.transcript": "Message Transcript Violation",
     },
 )

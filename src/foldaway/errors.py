@@ -33,6 +33,7 @@ An error carries its facts as attributes; its text quotes them and names the rem
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import UnionType
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -86,6 +87,10 @@ class NotReadable(FoldawayError):
         place = f"{where}: {self.where}" if self.where.removesuffix("$") else where
         return NotReadable(self.what, where=place, remedy=self.remedy)
 
+    def inside(self, step: str) -> NotReadable:
+        """Return the same error about a value one step further out: `.content`, `[3]`."""
+        return NotReadable(self.what, where=f"${step}{self.where[1:]}", remedy=self.remedy)
+
 
 class NotWritable(FoldawayError):
     """An output that cannot be written; whatever was there before is still there."""
@@ -100,11 +105,12 @@ class NotWritable(FoldawayError):
 class UnknownName(FoldawayError):
     """A name that is not one of the known ones."""
 
-    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+    def __init__(self, kind: str, name: object, known: Sequence[str]) -> None:
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known)}")
+        shown = repr(name) if isinstance(name, str) else f"of type {type(name).__name__}"
+        super().__init__(f"unknown {kind} {shown}; known: {', '.join(self.known)}")
 
 
 class WrongDialect(FoldawayError):
@@ -131,6 +137,17 @@ class InvalidSetting(FoldawayError):
         self.wanted = wanted
         self.message = message
         super().__init__(message or f"{name} is {value!r}; it must be {wanted}")
+
+    @classmethod
+    def check_type(cls, name: str, value: object, kind: type | UnionType, wanted: str = "") -> None:
+        """Raise the error for a value of another type; for a dict it says how to write ours."""
+        if isinstance(value, kind) and not isinstance(value, bool):
+            return
+        known = kind.__name__ if isinstance(kind, type) else str(kind)
+        is_dict = type(value).__name__ == "dict" and not wanted
+        remedy = f": write {name}={known}(**{{…}})" if is_dict else ""
+        wanted = wanted or f"{'an' if known[0] in 'AEIO' else 'a'} {known}"
+        raise cls(name, value, wanted, message=f"{name} is {value!r}; it must be {wanted}{remedy}")
 
     @classmethod
     def unknown(

@@ -20,7 +20,7 @@ import pytest
 
 from foldaway.agents.importers import read_file
 from foldaway.agents.importers.imported import SessionDraft, refuse_too_many
-from foldaway.dialects.limits import Limits, clip_lines, unpack
+from foldaway.dialects.limits import Limits
 from foldaway.errors import NotReadable
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -158,13 +158,13 @@ def test_a_file_of_holes_is_refused_unread(tmp_path: Path) -> None:
 def test_limits_are_exact() -> None:
     """As much as the limit passes; one byte more does not."""
     limits = Limits(max_line_mb=1, max_file_mb=1)
-    assert len(unpack(gzip.compress(b"x" * 1_000_000), limits)) == 1_000_000
+    assert len(limits.unpack(gzip.compress(b"x" * 1_000_000))) == 1_000_000
     with pytest.raises(NotReadable, match="max_file_mb"):
-        unpack(gzip.compress(b"x" * 1_000_001), limits)
-    skipped: list[int] = []
+        limits.unpack(gzip.compress(b"x" * 1_000_001))
+    skipped: dict[int, str] = {}
     text = b"x" * 999_999 + b"\n" + b"y" * 1_000_000 + b"\n" + b"z"
-    found = [line[:1] for line in clip_lines(BytesIO(text), limits, skipped.append)]
-    assert (found, skipped) == ([b"x", b"\n", b"z"], [2])
+    found = [line[:1] for line in limits.read_lines(BytesIO(text), skipped.__setitem__)]
+    assert (found, [*skipped]) == ([b"x", b"\n", b"z"], [2])
 
 
 def test_a_session_has_a_limit_of_messages() -> None:

@@ -15,9 +15,10 @@ import pytest
 from foldaway._core.policy import Policy
 from foldaway.cli import run
 from foldaway.config import open_store
+from foldaway.sessions import SessionOptions
 from foldaway.sessions.exporting import export
 from foldaway.sessions.finding import recall_from
-from foldaway.sessions.project import Project, project_at, project_of
+from foldaway.sessions.project import Project
 from foldaway.sessions.session import Session
 from foldaway.sessions.tools import TOOLS, Library, answer
 from foldaway.stores.store import Store
@@ -29,12 +30,15 @@ FOREIGN = "wombat"
 """A word that only sessions of another project have."""
 
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 
 
 def begin(store: Store, *messages: Any, dialect: str = "openai-chat", **new: Any) -> Session:
     session = Session(
-        store, context_length=8_000, policy=SMALL, new=NewSession(dialect=dialect, **new)
+        store,
+        context_length=8_000,
+        policy=SMALL,
+        options=SessionOptions(new=NewSession(dialect=dialect, **new)),
     )
     session.append(*messages)
     return session
@@ -170,7 +174,7 @@ def test_sessions_of_other_projects_are_unknown(store: Store, projects: Path) ->
                    source="codex", source_id="their-file")  # fmt: skip
     begin(store, said("user", FOREIGN), id="20-nowhere")
     ref = theirs.compact(force=True).references[0].ref
-    limited = Library(store, project=project_of(projects / "mine", home=projects))
+    limited = Library(store, project=Project.around(projects / "mine", home=projects))
     for name in ("20-theirs", "20-t", "their-file", "20-nowhere", "20-"):
         for text in all_answers(limited, name, ref, FOREIGN):
             assert "theirs" not in text.replace("'20-theirs'", "").replace("session:20-theirs", "")
@@ -192,7 +196,7 @@ def test_a_session_that_goes_on_elsewhere_is_not_shown_there(store: Store, proje
         parent_id=mine.id, descent="compression",
     )  # fmt: skip
     assert child.cwd != store.session("first").cwd
-    limited = Library(store, project=project_at(projects / "mine"))
+    limited = Library(store, project=Project.at(projects / "mine"))
     for text in all_answers(limited, "first", "fa-0", "hello"):
         assert "second" not in text
     assert not answer(Library(store), "foldaway_sessions_read", {"session": "second"}).failed
@@ -200,7 +204,7 @@ def test_a_session_that_goes_on_elsewhere_is_not_shown_there(store: Store, proje
 
 def test_an_empty_answer_says_what_is_not_offered(store: Store, projects: Path) -> None:
     """How many sessions, and how the user can offer them."""
-    limited = Library(store, project=project_at(projects / "mine"))
+    limited = Library(store, project=Project.at(projects / "mine"))
     for at in range(3):
         begin(store, said("user", FOREIGN), cwd="" if at else str(projects / "theirs"))
     for name, arguments in (("search", {"query": FOREIGN}), ("read", {}), ("status", {})):
@@ -228,7 +232,7 @@ def test_a_project_is_the_folder_under_git_by_its_real_path(
     (projects / ".git").mkdir()
     names = {"", "mine", "mine/src", "mine/src/deep", "mine/../mine/src/", "link/src", "mine-too",
              "theirs"}  # fmt: skip
-    project = project_of(projects / started_in, home=projects)
+    project = Project.around(projects / started_in, home=projects)
     spelled = {f"{projects}/{name}" if name else str(projects): name for name in names}
     odd = ["", ".", "src", "~/mine", "\0", "x" * 9_000, "/"]
     assert {spelled[path] for path in project.pick([*spelled, *odd])} == belong

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from foldaway.agents.importers import sessions_in
-from foldaway.sessions.importing import take_all
+from foldaway.agents.importers.take import take_all
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
@@ -53,7 +53,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             mine = [one for one in page.sessions if one.source and one.source in agent]
             for info in sorted(mine, key=lambda one: -one.length)[:2]:
                 if info.length >= _LEAST:
-                    Session(store, session_id=info.id).compact(force=True)
+                    Session.open(store, info.id).compact(force=True)
     return folder
 
 

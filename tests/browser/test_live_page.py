@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.inspector.serving import TOKEN, gateway_with_pages
+from tests.gateway.inspector.serving import TOKEN, gateway_with_pages
 
 from foldaway.testing.model_server import ModelServer
 

@@ -19,8 +19,8 @@ import pytest
 from tests.browser.conftest import DATA, ROOT, Visitor, opened
 
 from foldaway.agents.importers import ImportedSession, sessions_in
-from foldaway.sessions import Session
-from foldaway.sessions.importing import take_all
+from foldaway.agents.importers.take import take_all
+from foldaway.sessions import Session, SessionOptions, internals
 from foldaway.stores import NewSession, Store, open_store
 
 PICTURES = ROOT / "docs" / "pictures" / "inspector"
@@ -48,17 +48,25 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def play(store: Store, found: ImportedSession) -> str:
     """Append a session message by message, compact when it is due, and note simulated usage."""
     session = Session(
-        store, "played", context_length=WINDOW, model=found.model,
-        new=NewSession(
-            dialect=found.transcript.dialect, source="pi", cwd=found.cwd, model=found.model,
-            started=time.time() - _TWO_DAYS,
+        store,
+        "played",
+        context_length=WINDOW,
+        model=found.model,
+        options=SessionOptions(
+            new=NewSession(
+                dialect=found.transcript.dialect,
+                source="pi",
+                cwd=found.cwd,
+                model=found.model,
+                started=time.time() - _TWO_DAYS,
+            )
         ),
-    )  # fmt: skip
+    )
     last, view = 0, 0
     for message in found.transcript.messages:
         if message.role == "assistant":
             session.compact()
-            prompt = session.engine.estimate()
+            prompt = internals(session).engine.estimate()
             read = last if session.info.view == view else 0
             view, last = session.info.view, prompt
             session.used({

@@ -9,7 +9,7 @@ from pathlib import Path
 from genai_prices.data_snapshot import get_snapshot
 
 from foldaway.caching.catalog import prices_in, row_name
-from foldaway.caching.prices import NAMES, Prices
+from foldaway.caching.prices import Prices
 
 FILE = Path(__file__).resolve().parents[2] / "src" / "foldaway" / "caching" / "models.toml"
 HEAD = """\
@@ -19,6 +19,7 @@ HEAD = """\
 # A row is for all names that begin with its own and that no longer row is for; a dot is a dash.
 #
 # name = [window, [prices], prompts longer than this cost, [these prices]]
+# No prices: the window of a family whose members differ in price.
 # prices = dollars for a million tokens of input, output, cache read, cache write for 5 minutes, 1 h
 """
 MODELS = {
@@ -85,6 +86,11 @@ WINDOWS = {
 """Windows that genai-prices does not have, as the providers name them."""
 
 
+FAMILIES = {"gemini-3-5": 1_000_000, "qwen-3-7": 131_072, "qwen3-7": 131_072}
+"""Windows of families whose members differ in price: a name that no other row is for has this one,
+and no price. The Qwen models that anyone may run read 128K, those that Alibaba sells a million."""
+
+
 def key_of(name: str) -> str:
     """Return the name of the row of a model of genai-prices."""
     key = row_name(name).removesuffix("-preview")
@@ -117,12 +123,13 @@ def written(day: date) -> str:
         + (f", {prices.long_from_tokens:_}, {_figures(prices.long)}]" if prices.long else "]")
         for key, (window, prices) in rows_on(day).items()
     ]
+    rows = sorted([*rows, *(f"{key} = [{window:_}]" for key, window in FAMILIES.items())])
     head = f'{HEAD}\ndate = {day}\nrelease = "{version("genai-prices")}"\n\n[models]'
     return "\n".join([head, *rows, ""])
 
 
 def _figures(prices: Prices) -> str:
-    return f"[{', '.join(f'{getattr(prices, name):.7g}' for name in NAMES)}]"
+    return f"[{', '.join(f'{getattr(prices, name):.7g}' for name in Prices.NAMES)}]"
 
 
 if __name__ == "__main__":

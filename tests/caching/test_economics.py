@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from tests.testing.rows import each_row
 
 from foldaway._core.policy import SAVES_FROM, Policy, budget_for, estimate_after
-from foldaway.caching.economics import Situation, amount, reread_needed, usd, weigh
-from foldaway.caching.prices import Prices, bill, ratio_prices
+from foldaway.caching.economics import Situation
+from foldaway.caching.prices import Prices, usd
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True
 )
-RATIO = ratio_prices("openai-chat")
+RATIO = Prices.of_wire("openai-chat")
 sizes = st.integers(0, 300_000)
 
 
@@ -58,12 +58,12 @@ def due(**changes: Any) -> Situation:
 @given(situations())
 def test_the_sum_is_the_difference_of_two_requests(situation: Situation) -> None:
     """Nothing is counted twice, and nothing is left out."""
-    total, now, after = weigh(situation).sum, situation.tokens_now, situation.tokens_after
+    total, now, after = situation.weigh().sum, situation.tokens_now, situation.tokens_after
     prices, ttl = situation.prices, situation.ttl
     cached = min(situation.cached_tokens, now)
     kept = min(situation.kept_prefix_tokens, cached, after)
-    assert total.next_call_if_waiting == bill(prices, now, cached, ttl=ttl).usd
-    assert total.next_call_if_acting == bill(prices, after, kept, ttl=ttl).usd
+    assert total.next_call_if_waiting == prices.bill(now, cached, ttl=ttl).usd
+    assert total.next_call_if_acting == prices.bill(after, kept, ttl=ttl).usd
     assert total.price == pytest.approx(
         total.next_call_if_acting + total.summary_call - total.next_call_if_waiting
     )
@@ -75,20 +75,20 @@ def test_what_was_read_again_never_speaks_against_a_compaction(
     situation: Situation, more: int
 ) -> None:
     """And as much as a verdict says is needed is enough."""
-    verdict = weigh(situation)
-    dearer = weigh(replace(situation, reread_tokens=situation.reread_tokens + more))
+    verdict = situation.weigh()
+    dearer = replace(situation, reread_tokens=situation.reread_tokens + more).weigh()
     assert verdict.answer != "act" or dearer.answer == "act"
     if (verdict.answer, verdict.basis) == ("wait", "costs"):
-        needed = int(reread_needed(verdict, situation.prices)) + 1
+        needed = int(verdict.reread_needed(situation.prices)) + 1
         assert needed > situation.reread_tokens
         long = replace(situation, reread_tokens=needed, read_tokens=10**12)
-        assert weigh(long).answer == "act"
+        assert long.weigh().answer == "act"
 
 
 @given(situations())
 def test_the_answer_follows_from_sizes_and_the_sum(situation: Situation) -> None:
     """Each basis where it belongs."""
-    verdict = weigh(situation)
+    verdict = situation.weigh()
     now, total = situation.tokens_now, verdict.sum
     is_ratio = situation.prices.is_ratio
     match verdict.answer, verdict.basis:
@@ -115,16 +115,16 @@ def test_the_answer_follows_from_sizes_and_the_sum(situation: Situation) -> None
 def test_it_waits_until_reading_has_cost_as_much() -> None:
     """18,000 tokens would be written at 3.75, and 40,000 less read at 0.3 in the next call."""
     price = (18_000 * 3.75 - 57_000 * 0.3 - 1_000 * 3.75) / 1e6
-    verdict = weigh(due())
+    verdict = due().weigh()
     assert verdict.sum.price == pytest.approx(price)
     assert verdict.answer == "act"
-    assert weigh(due(reread_tokens=int(price / 0.3e-6) - 1)).answer == "wait"
-    assert weigh(due(reread_tokens=int(price / 0.3e-6) + 1)).answer == "act"
+    assert due(reread_tokens=int(price / 0.3e-6) - 1).weigh().answer == "wait"
+    assert due(reread_tokens=int(price / 0.3e-6) + 1).weigh().answer == "act"
 
 
 def test_a_cold_cache_is_a_time_to_compact() -> None:
     """All of it would have to be written again anyway."""
-    verdict = weigh(due(cached_tokens=0, reread_tokens=0))
+    verdict = due(cached_tokens=0, reread_tokens=0).weigh()
     assert (verdict.answer, verdict.basis) == ("act", "costs")
     assert "costs nothing" in verdict.sentence
 
@@ -132,33 +132,33 @@ def test_a_cold_cache_is_a_time_to_compact() -> None:
 def test_a_summary_by_a_model_is_part_of_the_price() -> None:
     """It reads the prompt and writes at the price of output."""
     dear = due(summary_input_tokens=60_000, summary_output_tokens=4_000)
-    assert weigh(dear).sum.summary_call > 0.2
-    assert weigh(dear).answer == "wait"
+    assert dear.weigh().sum.summary_call > 0.2
+    assert dear.weigh().answer == "wait"
     rides = replace(
         dear, summary_cached_tokens=60_000, summary_output_tokens=500, read_tokens=9_000_000
     )
-    assert weigh(rides).answer == "act"
+    assert rides.weigh().answer == "act"
 
 
 def test_a_full_window_is_not_asked_what_it_costs() -> None:
     """Nor is a compaction made that changes next to nothing."""
-    assert weigh(due(tokens_now=170_000, reread_tokens=0)).basis == "urgency"
-    assert weigh(due(tokens_now=170_000, tokens_after=160_000)).answer == "cannot"
-    assert weigh(due(tokens_after=59_000)).answer == "wait"
+    assert due(tokens_now=170_000, reread_tokens=0).weigh().basis == "urgency"
+    assert due(tokens_now=170_000, tokens_after=160_000).weigh().answer == "cannot"
+    assert due(tokens_after=59_000).weigh().answer == "wait"
 
 
 def test_without_prices_the_ratio_decides_and_the_threshold_in_the_end() -> None:
     """In input tokens, not in dollars."""
     without = {"prices": RATIO, "acts_at_threshold": True}
-    verdict = weigh(due(**without))
+    verdict = due(**without).weigh()
     assert verdict.answer == "act"
     assert "input tokens" in verdict.sentence
     assert "$" not in verdict.sentence
-    assert weigh(due(**without, reread_tokens=0)).answer == "wait"
-    over = weigh(due(**without, reread_tokens=0, tokens_now=100_000, cached_tokens=99_000))
+    assert due(**without, reread_tokens=0).weigh().answer == "wait"
+    over = due(**without, reread_tokens=0, tokens_now=100_000, cached_tokens=99_000).weigh()
     assert (over.answer, over.basis) == ("act", "threshold")
-    known = weigh(due(reread_tokens=0, tokens_now=100_000, cached_tokens=99_000,
-                      tokens_after=60_000))  # fmt: skip
+    known = due(reread_tokens=0, tokens_now=100_000, cached_tokens=99_000,
+                      tokens_after=60_000).weigh()  # fmt: skip
     assert known.answer == "wait"
 
 
@@ -173,16 +173,16 @@ def test_a_session_that_ends_anywhere_costs_at_most_a_twentieth_more(
     ours = direct = compactions = paid = 0.0
     for _ in range(200):
         left = min(frame + after, prompt)
-        verdict = weigh(due(
+        verdict = due(
             tokens_now=prompt, tokens_after=left, cached_tokens=sent, kept_prefix_tokens=frame,
             reread_tokens=reread, read_tokens=read, early_tokens=0, threshold_tokens=10**9,
             hard_tokens=10**9,
-        ))  # fmt: skip
+        ).weigh()  # fmt: skip
         if verdict.answer == "act" and sent:
             compactions += max(verdict.sum.price, 0)
             prompt, sent, reread = left, min(frame, left), 0
-        ours += bill(SONNET, prompt, sent).usd
-        direct += bill(SONNET, whole, before).usd
+        ours += SONNET.bill(prompt, sent).usd
+        direct += SONNET.bill(whole, before).usd
         read += sent
         more = max(sent - frame - after, 0)
         reread += more
@@ -209,7 +209,7 @@ def test_what_is_expected_to_stay_is_never_more_than_there_is(
 ) -> None:
     """And never less than what cannot be folded, as far as there is so much."""
     policy = Policy()
-    after = estimate_after(policy, budget_for(policy, window), now, fixed, newest)
+    after = estimate_after(budget_for(policy, window), now, fixed, newest)
     assert min(fixed, now) <= after <= now
 
 
@@ -219,5 +219,5 @@ def test_what_is_expected_to_stay_is_never_more_than_there_is(
 )
 def test_amounts_are_shown_so_that_they_can_be_told_from_nothing(value: float, shown: str) -> None:
     """Fractions of a cent have more digits; without a price they are tokens."""
-    assert usd(value) == amount(value, SONNET) == shown
-    assert amount(0.012, RATIO) == "12,000 input tokens"
+    assert usd(value) == SONNET.amount(value) == shown
+    assert RATIO.amount(0.012) == "12,000 input tokens"

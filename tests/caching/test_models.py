@@ -32,14 +32,16 @@ def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_extra")
-def test_every_row_is_a_model_with_window_and_prices() -> None:
+def test_every_row_is_a_model_with_a_window_and_all_prices_or_none() -> None:
     """Sorted, by names that can be found; reading is never dearer than input."""
     rows = model_table().models
     assert list(rows) == sorted(rows)
     for name, row in rows.items():
-        found = prices_of(name)
         assert row_name(name) == name
         assert context_window(name) == row.window >= 64_000
+        if row.prices is None:
+            continue
+        found = prices_of(name)
         assert found is not None
         assert 0 < found.cache_read <= found.input <= found.cache_write_5m <= found.cache_write_1h
         assert (found.long is None) == (found.long_from_tokens == 0)
@@ -127,3 +129,20 @@ def test_prices_of_the_extra_and_windows_of_the_table_come_first() -> None:
     assert only_here is not None
     assert (found.source, only_here.source[:8]) == ("genai-prices: openai", "foldaway")
     assert context_window("gpt-5") == 272_000
+
+
+@each_row(
+    "model,tokens",
+    [
+        ("gemini-3.5", 1_000_000),
+        ("google/gemini-3.5-pro-preview", 1_000_000),
+        ("qwen3.7-plus", 1_000_000),
+        ("Qwen/Qwen3.7-35B-A3B", 131_072),
+        ("qwen-3.7", 131_072),
+    ],
+)
+def test_a_family_has_a_window_without_a_price(model: str, tokens: int) -> None:
+    """Its members read as much and cost more or less: what one costs is not taken for another."""
+    assert context_window(model) == tokens
+    if "plus" not in model:
+        assert shipped_model(model).prices is None  # pyright: ignore[reportOptionalMemberAccess]

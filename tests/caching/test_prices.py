@@ -8,15 +8,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.caching.catalog import prices_of
-from foldaway.caching.prices import (
-    NAMES,
-    Bill,
-    Prices,
-    bill,
-    minimum_for,
-    prices_from,
-    ratio_prices,
-)
+from foldaway.caching.prices import Bill, Prices, minimum_for
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import InvalidSetting
 
@@ -46,7 +38,7 @@ def test_every_token_is_billed_once(
     prices: Prices, tokens: int, cached: int, output: int, ttl: object
 ) -> None:
     """Read, written and plain tokens together are the prompt; the cache never holds more of it."""
-    made = bill(prices, tokens, cached, output, ttl)  # pyright: ignore[reportArgumentType]
+    made = prices.bill(tokens, cached, output, ttl)  # pyright: ignore[reportArgumentType]
     assert made.prompt_tokens == tokens
     assert 0 <= made.read_tokens <= min(cached, tokens)
     assert made.output_tokens == output
@@ -60,44 +52,44 @@ def test_more_in_the_cache_never_costs_more(
 ) -> None:
     """A cache hit is never a loss."""
     less, more = sorted((one, other))
-    assert bill(prices, tokens, more).usd <= bill(prices, tokens, less).usd + 1e-12
+    assert prices.bill(tokens, more).usd <= prices.bill(tokens, less).usd + 1e-12
 
 
 @given(price_tables(), st.lists(st.tuples(sizes, sizes), max_size=4))
 def test_bills_add_up(prices: Prices, calls: list[tuple[int, int]]) -> None:
     """The sum of the bills costs the sum of their costs."""
-    bills = [bill(prices, tokens, cached) for tokens, cached in calls]
+    bills = [prices.bill(tokens, cached) for tokens, cached in calls]
     assert sum(bills, Bill()).usd == pytest.approx(sum(one.usd for one in bills))
 
 
 def test_a_prompt_below_the_smallest_size_is_plain() -> None:
     """Nothing is read and nothing written below it."""
-    made = bill(SONNET, 1_000, 900)
+    made = SONNET.bill(1_000, 900)
     assert (made.read_tokens, made.written_tokens, made.plain_tokens) == (0, 0, 1_000)
 
 
 def test_an_hour_costs_more_to_write() -> None:
     """The longer life has a price of its own."""
-    assert bill(SONNET, 10_000, ttl="1h").usd == pytest.approx(0.06)
-    assert bill(SONNET, 10_000).usd == pytest.approx(0.0375)
+    assert SONNET.bill(10_000, ttl="1h").usd == pytest.approx(0.06)
+    assert SONNET.bill(10_000).usd == pytest.approx(0.0375)
 
 
 def test_long_prompts_may_cost_more_throughout() -> None:
     """Beyond the step every token has the higher price."""
-    dear = prices_from({"input": 6.0, "output": 22.5})
-    prices = prices_from({"input": 3.0, "output": 15.0})
+    dear = Prices.from_figures({"input": 6.0, "output": 22.5})
+    prices = Prices.from_figures({"input": 3.0, "output": 15.0})
     stepped = Prices(
         input=3.0, output=15.0, cache_read=3.0, cache_write_5m=3.0, cache_write_1h=3.0,
         long_from_tokens=200_000, long=dear,
     )  # fmt: skip
-    assert bill(stepped, 200_000).usd == bill(prices, 200_000).usd
-    assert bill(stepped, 200_001).usd == bill(dear, 200_001).usd
+    assert stepped.bill(200_000).usd == prices.bill(200_000).usd
+    assert stepped.bill(200_001).usd == dear.bill(200_001).usd
 
 
 def test_prices_by_hand_go_over_what_is_known() -> None:
     """Single figures replace single figures."""
-    assert prices_from({"input": 1.0}, SONNET).output == 15.0
-    alone = prices_from({"input": 1.0, "output": 2.0})
+    assert Prices.from_figures({"input": 1.0}, SONNET).output == 15.0
+    alone = Prices.from_figures({"input": 1.0, "output": 2.0})
     assert (alone.cache_read, alone.cache_write_5m, alone.cache_write_1h) == (1.0, 1.0, 1.0)
 
 
@@ -109,13 +101,13 @@ def test_prices_by_hand_go_over_what_is_known() -> None:
 def test_figures_that_are_no_prices_are_refused(figures: dict[str, float]) -> None:
     """With the name of the figure."""
     with pytest.raises(InvalidSetting, match=r"prices\."):
-        prices_from(figures)
+        Prices.from_figures(figures)
 
 
 def test_a_bad_figure_over_a_known_one_is_refused_too() -> None:
     """The check is not skipped when a value is replaced."""
     with pytest.raises(InvalidSetting):
-        prices_from({"input": -1.0}, SONNET)
+        Prices.from_figures({"input": -1.0}, SONNET)
 
 
 @each_row(
@@ -136,9 +128,9 @@ def test_the_smallest_cached_size_depends_on_the_model(model: str, tokens: int) 
 )  # fmt: skip
 def test_an_unknown_model_has_the_ratio_of_its_wire(wire: str, figures: tuple[float, ...]) -> None:
     """In units of an input token, and they say that they are not dollars."""
-    found = ratio_prices(wire)
+    found = Prices.of_wire(wire)
     assert dialect_named(wire)
-    assert tuple(getattr(found, name) for name in NAMES) == figures
+    assert tuple(getattr(found, name) for name in Prices.NAMES) == figures
     assert (found.is_ratio, found.source) == (True, "the ratio of the wire")
     assert found.at_marks == (wire == "anthropic")
     assert not SONNET.is_ratio

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foldaway.agents.installing.programs import clients, opening_clients
+from foldaway.agents.installing.programs import clients
 from foldaway.cli import brief as command
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -88,7 +88,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of programs that write down how they were called."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    for client in opening_clients().values():
+    for client in command.opening_clients().values():
         script = folder / client.program
         script.write_text('#!/bin/sh\nprintf "%s\\0" "$@" > called\nexit 7\n')
         script.chmod(0o755)
@@ -121,14 +121,15 @@ def test_every_agent_has_its_own_way_to_take_a_prompt(
 
     monkeypatch.setattr(command.os, "execv", keep)
     file = put("t.json", TALK)
-    for name, client in opening_clients().items():
+    for name, client in command.opening_clients().items():
         foldaway("brief", file, "--to", name)
         path, _, *options, prompt = called.pop()
         assert path == str(program / client.program)
         assert tuple(options) == client.install.prompt
         assert prompt.startswith(b"[foldaway summary")
     programs = {"claude", "codex", "copilot", "gemini", "goose", "opencode", "qwen"}
-    assert set(opening_clients()) == programs | (set(opening_clients()) & set(clients()))
+    found = set(command.opening_clients())
+    assert found == programs | (found & set(clients()))
 
 
 def test_one_session_is_given_to_an_agent(

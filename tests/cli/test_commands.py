@@ -16,7 +16,7 @@ import click
 import pytest
 from tests.testing.rows import each_row
 
-from foldaway.cli import COMMANDS
+from foldaway.cli import GROUPS
 from foldaway.cli import foldaway as GROUP  # noqa: N812 - a constant of this file
 from foldaway.dialects.profiles import PROFILES
 
@@ -129,12 +129,20 @@ def test_the_version_is_printed(foldaway: Any) -> None:
 
 def _paths() -> list[str]:
     """Every command and every command of a group, as they are typed."""
-    found = list(COMMANDS)
-    for name in COMMANDS:
+    found = [name for group in GROUPS.values() for name in group]
+    for name in tuple(found):
         command = GROUP.get_command(click.Context(GROUP), name)
         if isinstance(command, click.Group):
             found += [f"{name} {inner}" for inner in command.list_commands(click.Context(command))]
     return found
+
+
+def test_help_groups_the_commands(foldaway: Any) -> None:
+    """By what they are for; what only agents call comes last."""
+    text = foldaway("--help").text
+    places = [text.index(f"\n{title}:\n") for title in GROUPS]
+    assert places == sorted(places)
+    assert list(GROUPS)[-1] == "For agents to call"
 
 
 def test_the_help_in_the_documents_is_the_help_of_the_program() -> None:

@@ -53,6 +53,16 @@ def test_the_result_is_smaller_valid_and_recoverable(
     assert foldaway("check", out).code == 0
 
 
+def test_a_remedy_on_the_command_line_names_options(
+    foldaway: Any, put: Any, tmp_path: Path
+) -> None:
+    """Of the command that was called; no parameter of Python."""
+    short = put("short.json", session(1))
+    seen = foldaway("compress", short, "-o", tmp_path / "o.json")
+    assert "--target-tokens or --keep-last fold more" in seen.text
+    assert "keep_last" not in seen.text
+
+
 def test_the_report_has_what_programs_need(foldaway: Any, long: Path, tmp_path: Path) -> None:
     """--report writes the same object that --json prints."""
     report = tmp_path / "report.json"

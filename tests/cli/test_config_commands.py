@@ -10,7 +10,8 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from foldaway.config import SECTIONS, Settings, read_settings
+from foldaway.config import Settings, read_settings
+from foldaway.config.sections import SECTIONS
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -31,10 +32,7 @@ def test_show_says_where_each_setting_comes_from_and_what_was_ignored(
     settings = found["settings"]
     folder = found["files"][1]
     assert [file["whose"] for file in found["files"]] == ["own", "folder"]
-    assert [one["key"] for one in folder["ignored"]] == [
-        "summarizer.model",
-        "compression.evil",
-    ]
+    assert [one["key"] for one in folder["ignored"]] == ["summarizer.model", "compression.evil"]
     assert settings["compression.threshold"] == {
         "value": 0.6,
         "origin": "foldaway.toml: compression.threshold",

@@ -13,7 +13,7 @@ PRICES = ("--price", "input=3", "--price", "output=15", "--price", "cache_read=0
 SECRET = "the-words-that-were-said"
 
 
-def session(turns: int = 60) -> list[dict[str, Any]]:
+def session(turns: int = 90) -> list[dict[str, Any]]:
     return [
         {"role": ("user", "assistant")[n % 2], "content": f"{n} {SECRET} " * 120}
         for n in range(turns)

@@ -184,6 +184,14 @@ def test_a_command_that_is_mistyped_is_named(foldaway: Any, called: str, meant: 
     assert f"(did you mean {meant}" in seen.err
 
 
+def test_compact_is_another_name_of_compress(foldaway: Any) -> None:
+    """It is not listed, and only at the top: `sessions compact` is a command of its own."""
+    assert foldaway("compact", "--help").out.replace(b"compact [", b"compress [") == (
+        foldaway("compress", "--help").out
+    )
+    assert b"\n  compact " not in foldaway("--help").out
+
+
 @pytest.mark.slow
 def test_a_reader_that_went_away_is_no_error_to_talk_about() -> None:
     """`foldaway … | head` ends without a word."""

@@ -31,7 +31,7 @@ def compacted(foldaway: Any, talked: str) -> str:
 @pytest.mark.parametrize("name", [*(f"sessions {name}" for name in COMMANDS), "search", "recall"])
 def test_without_a_store_the_remedy_is_said(foldaway: Any, home: Path, name: str) -> None:
     """Exit 1, one sentence with `foldaway import`, and no store is made."""
-    given = {"list": [], "backup": ["b.db"], "title": ["x", "t"], "goal": ["x", "t"],
+    given = {"list": [], "tidy": [], "backup": ["b.db"], "title": ["x", "t"], "goal": ["x", "t"],
              "pin": ["x", "1"], "unpin": ["x", "1"], "erase": ["--person", "x"]}  # fmt: skip
     command = name.split()
     seen = foldaway(*command, *given.get(command[-1], ["x"]))

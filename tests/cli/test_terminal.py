@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway import compress
-from foldaway.caching.economics import usd
+from foldaway.caching import usd
 from foldaway.cli.dates import read_date, short_date
 from foldaway.cli.draw import Cell, Picture, strip
-from foldaway.cli.lab import show_lines
+from foldaway.cli.lab import show_run
+from foldaway.lab import describe_run
 from foldaway.lab.results import MeanInterval, ScoreLine
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -27,9 +28,9 @@ NOW = datetime(2026, 11, 17, 12, 30)
 
 
 def long_session() -> list[dict[str, Any]]:
-    """A session with 40 calls and results of some 600 tokens."""
+    """A session with 55 calls and results of some 1,100 tokens."""
     rows: list[dict[str, Any]] = [{"role": "user", "content": "Find the bug in the parser."}]
-    for number in range(40):
+    for number in range(55):
         named = {"name": "read_file", "arguments": f'{{"path": "f{number}.py"}}'}
         call = {"id": f"c{number}", "type": "function", "function": named}
         rows += [
@@ -366,7 +367,7 @@ def test_the_lab_says_what_was_kept_and_what_its_columns_mean(
         )
         for name, (bound, cost) in kept.items()
     ]  # fmt: skip
-    show_lines(lines)
+    show_run(describe_run(lines))
     said = " ".join(capsys.readouterr().out.split())
     assert "At 20% of the tokens Foldaway kept 77% of what the agent used later" in said
     assert "keeping the end alone kept 54%" in said

@@ -80,16 +80,17 @@ def test_a_batch_is_compressed_described_sampled_and_verified(
     assert foldaway("trajectories", "sample", runs, "-n", 5).out == drawn.out
 
 
-def test_records_over_their_target_are_named_with_an_exit_code_of_their_own(
+def test_records_that_cannot_fit_are_named_and_are_no_failure(
     foldaway: Any, tmp_path: Path
 ) -> None:
     """`compress` names the first ten by their place in the input and counts the others, `verify`
-    names all by their place in the output; both exit with 3. A fault counts more: 1."""
+    names all by their place in the output; both exit with 0, as all that could fit does. A fault
+    counts: 1."""
     source, out = tmp_path / "runs.jsonl", tmp_path / "out"
     source.write_bytes(b"\n".join(_record(number, 2 if number else 1) for number in range(13)))
     given = ("trajectories", "compress", source, "-o", out, "--target-tokens", 200, "--workers", 1)
     seen = foldaway(*given)
-    assert seen.code == 3
+    assert seen.code == 0
     lines = [line for line in seen.text.splitlines() if "over the target: " in line]
     assert len(lines) == 10
     assert lines[0].startswith("over the target: runs.jsonl:2 costs ")
@@ -97,12 +98,12 @@ def test_records_over_their_target_are_named_with_an_exit_code_of_their_own(
     assert "and 2 more over the target" in seen.text
     assert "raise --target-tokens or lower --keep-last" in seen.text
     again = foldaway(*given, "--json")
-    assert again.code == 3
+    assert again.code == 0
     assert [one["where"] for one in json.loads(again.out)["over_target"]] == [
         f"runs.jsonl:{line}" for line in range(2, 14)
     ]
     verified = foldaway("trajectories", "verify", out, "--against", source)
-    assert verified.code == 3
+    assert verified.code == 0
     assert "part-00000.jsonl:2: costs" in verified.text
     assert f"{out}: 12 records over the target\n" in verified.text
     assert "all is well" not in verified.text
@@ -228,8 +229,7 @@ def _killed_now_and_then(runs: Path, out: Path, chance: random.Random, kills: in
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find workers")
 @pytest.mark.parametrize(
-    ("seed", "kills"),
-    [pytest.param(seed, 6, marks=pytest.mark.soak) for seed in range(1, 22)],
+    ("seed", "kills"), [pytest.param(seed, 6, marks=pytest.mark.soak) for seed in range(1, 22)]
 )
 def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
     runs: Path, undisturbed: dict[str, bytes], tmp_path: Path, seed: int, kills: int
@@ -248,12 +248,41 @@ def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
 
 def test_progress_says_rate_and_time_left() -> None:
     """By the share of the input that was read; records taken over do not make it faster."""
-    from foldaway.cli.trajectories import progress_line
     from foldaway.trajectories.batch import Progress
 
-    line = progress_line(Progress(5_000, 2_000, 3, 250, 1_000, 100.0))
+    line = Progress(5_000, 2_000, 3, 250, 1_000, 100.0).sentence
     assert line == "5,000 records, 20/s, 0:05:00 left, 3 quarantined"
-    assert re.fullmatch(r"1 record, 0/s", progress_line(Progress(1, 0, 0, 0, 0, 0.0)))
+    assert re.fullmatch(r"1 record, 0/s", Progress(1, 0, 0, 0, 0, 0.0).sentence)
+
+
+def test_progress_is_said_in_lines_where_there_is_no_bar() -> None:
+    """After ten seconds and then each minute, with the time that is left."""
+    from foldaway.cli.trajectories import ProgressLines
+    from foldaway.trajectories.batch import Progress
+
+    lines = ProgressLines()
+    said = [lines.due(Progress(n, n, 0, n, 200, float(n))) for n in range(1, 150)]
+    assert [at for at, line in enumerate(said, 1) if line] == [10, 70, 130]
+    assert said[9] == "10 records, 1/s, 0:03:10 left (5%)"
+
+
+@pytest.mark.parametrize("words", ["Old turns are told in brief.", ""])
+def test_the_notice_is_set_in_words(foldaway: Any, tmp_path: Path, words: str) -> None:
+    """It keeps its mark, so that it is taken out again; words on two lines are refused."""
+    source, out = tmp_path / "runs.jsonl", tmp_path / "out"
+    said = [{"from": ("human", "gpt")[n % 2], "value": f"word {n} " * 40} for n in range(30)]
+    turns = [{"from": "system", "value": "Be kind."}, *said]
+    source.write_text(json.dumps({"conversations": turns}))
+    given = ("trajectories", "compress", source, "-o", out, "--target-tokens", 900, "--workers", 1)
+    assert foldaway(*given, "--notice", words).code == 0
+    (made,) = (json.loads(line) for line in (out / "part-00000.jsonl").read_text().splitlines())
+    system = made["conversations"][0]["value"]
+    assert system.startswith("Be kind.\n\n[foldaway notice] ")
+    assert system.endswith(words or "which is marked as such.")
+    assert system.count("[foldaway notice]") == 1
+    bad = foldaway(*given, "--notice", "one\ntwo", "--no-resume")
+    assert (bad.code, "on one line" in bad.err) == (2, True)
+    assert foldaway(*given, "--notice", "x", "--no-notice").code == 2
 
 
 @pytest.mark.soak

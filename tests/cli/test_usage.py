@@ -284,6 +284,7 @@ def test_usage_by_period_and_key(foldaway: Any, home: Path) -> None:
     late = foldaway("usage", "--since", "2026-02", "--by", "model", "--json").reports[0]
     assert [row["model"] for row in late["rows"]] == ["gpt-5.1"]
     assert totals(foldaway, "--since", "7d")["requests"] == 0
+    assert "found for that; the newest is of 2026-" in foldaway("usage", "--since", "7d").text
     assert totals(foldaway, "--project", "tool")["requests"] == 1
     assert foldaway("usage", "--project", "none").code == 2
     rows = list(csv.DictReader(io.StringIO(foldaway("usage", "--by", "session", "--csv").text)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from foldaway.commands.lines import SPECS, CompressLine, compress_line, split_li
 from foldaway.engine.run import Model
 from foldaway.memory.manager import MemoryManager
 from foldaway.memory.provider import MemoryProvider
+from foldaway.sessions import internals
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
@@ -25,7 +27,7 @@ from foldaway.stores.values import SessionFilter
 
 KEY = "chat:42"
 OPTIONS: Any = {
-    "context_length": 16_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100)
+    "context_length": 16_000, "policy": Policy(floor_tokens=500)
 }  # fmt: skip
 
 
@@ -106,7 +108,7 @@ def test_before_anything_was_said_nothing_is_made(store: Store) -> None:
     assert not store.count(SessionFilter(kind="any"))
     commands.session.append(*talk(1))
     assert commands.session.info.model == "gpt-5"
-    assert commands.session.engine.settings.context_length == 12_000
+    assert internals(commands.session).engine.settings.context_length == 12_000
 
 
 def test_compress_here_keeps_the_last_exchanges_and_undo_brings_all_back(store: Store) -> None:
@@ -148,8 +150,8 @@ def test_a_preview_changes_nothing_and_offers_to_do_it(store: Store) -> None:
     assert done.headline in answer.headline
 
 
-def test_a_compaction_that_does_not_pay_is_asked_about_first(store: Store) -> None:
-    """Originals in the cache may cost less than a summary; a person decides."""
+def test_a_person_gets_a_compaction_and_hears_first_what_it_costs(store: Store) -> None:
+    """One line if it costs more than it saves; no claim of a cache or of a negative saving."""
     model = Model(
         "m",
         prices=Prices(
@@ -157,16 +159,72 @@ def test_a_compaction_that_does_not_pay_is_asked_about_first(store: Store) -> No
         ),
     )
     options: Any = {**OPTIONS, "model": model, "context_length": 200_000}
-    session = Session(store, KEY, **options)
-    session.append(*talk(40))
-    tokens = session.engine.estimate()
-    session.used({"prompt_tokens": tokens, "prompt_tokens_details": {"cached_tokens": tokens}})
+    for key, line in (("a", "/compress the parser"), ("b", "/compact"), ("c", "/compress --force")):
+        session = Session(store, key, **options)
+        session.append(*talk(40))
+        tokens = internals(session).engine.estimate()
+        session.used({"prompt_tokens": tokens, "prompt_tokens_details": {"cached_tokens": tokens}})
+        commands = Commands(session)
+        answer = asyncio.run(commands.arun(line)) if key == "b" else commands.run(line)
+        assert (answer.status, commands.session.info.compactions) == ("done", 1)
+        said = [one for one in answer.warnings if "costs" in one]
+        assert said == list(answer.warnings[:1]) if key != "c" else said == []
+        assert all("as much as it saves in" in one and "−" not in one for one in said)
+
+
+def test_a_remedy_of_a_command_is_a_command(store: Store) -> None:
+    """Nobody in a chat can set a parameter of Python."""
+    session = Session(store, KEY, context_length=200_000, policy=Policy(min_tail=1_000))
+    session.append({"role": "user", "content": "Which port?"})
     commands = Commands(session)
-    answer = commands.run("/compress the parser")
+    answer = commands.run("/compress")
     assert answer.status == "unchanged"
-    assert places(answer) == ["/compress the parser --force"]
-    assert asyncio.run(commands.arun("/compress the parser")).choices == answer.choices
-    assert commands.run(places(answer)[0]).status == "done"
+    assert places(answer) == ["/compress keep 1"]
+    assert places(commands.run("/compress keep 1")) == []
+    assert "keep_last" not in as_text(answer)
+
+
+def test_a_command_has_other_names_and_a_wrong_one_is_corrected(store: Store) -> None:
+    commands = begun(store)
+    assert commands.run("/compact here 3").command == "compress"
+    assert commands.complete("/compa")[0].text == "/compact"
+    assert commands.run("/help compact").headline == commands.run("/help compress").headline
+    wrong = commands.run("/compres now")
+    assert (wrong.status, wrong.headline) == (
+        "failed",
+        "no command /compres; did you mean /compress?",
+    )
+    assert commands.run("/xyzzy").headline == "no command /xyzzy; write /help"
+    assert commands.run("/help usages").headline == "no command /usages; did you mean /usage?"
+
+
+def test_help_lists_what_the_host_itself_answers(store: Store) -> None:
+    commands = Commands(Session(store, KEY), own={"quit": "End the chat."})
+    assert ("/quit", "End the chat.") in commands.run("/help").rows
+    assert commands.run("/help quit").headline == "/quit: End the chat."
+    assert [one.text for one in commands.complete("/qu")] == ["/quit"]
+    assert commands.run("/quti").headline == "no command /quti; did you mean /quit?"
+
+
+def test_usage_in_a_branch_is_that_of_the_conversation(store: Store) -> None:
+    """Up to the message where it left the session before; not what came there later."""
+    commands = begun(store, count=2)
+    first = commands.session
+    first.used({"prompt_tokens": 100, "completion_tokens": 10})
+    commands.run("/branch")
+    commands.session.append({"role": "user", "content": "And here?"})
+    assert commands.run("/usage").headline.startswith("1 request, 100 tokens in")
+    first.append({"role": "user", "content": "Meanwhile."})
+    first.used({"prompt_tokens": 5_000, "completion_tokens": 10})
+    commands.session.used({"prompt_tokens": 200, "completion_tokens": 10})
+    commands.run("/branch again")
+    assert commands.run("/usage").headline.startswith("2 requests, 300 tokens in")
+
+
+def test_one_message_is_not_called_messages(store: Store) -> None:
+    session = Session(store, KEY)
+    session.append({"role": "user", "content": "Hello"})
+    assert Commands(session).run("/export").headline == "1 message as markdown"
 
 
 def test_awaited_commands_do_the_same(store: Store) -> None:
@@ -294,6 +352,8 @@ def test_old_conversations_are_found_and_resumed_after_new(store: Store) -> None
     commands.session.append({"role": "user", "content": "good morning"})
     commands.run("/new a third day")
     assert f"/resume {first}" in places(commands.run("/resume"))
+    details = [one.detail for one in commands.run("/resume").choices]
+    assert all(re.fullmatch(r"[\d,]+ messages?, \d{4}-\d\d-\d\d \d\d:\d\d", one) for one in details)
     assert places(commands.run("/search xylophone")) == [f"/resume {first}"]
 
 
@@ -361,7 +421,9 @@ def test_usage_and_context_tell_what_was_measured_first(store: Store) -> None:
     context = commands.run("/context")
     assert context.figures[0].value == 9_000
     assert "measured" in context.headline
-    assert "measured" in commands.run("/status").headline
+    status = commands.run("/status")
+    assert "measured" in status.headline
+    assert ("prompt caching", "on, 4,500 tokens of the last request") in status.rows
 
 
 class Notes(MemoryProvider):
@@ -382,7 +444,7 @@ def test_memory_says_what_it_holds(store: Store) -> None:
         commands = Commands(session, memory=manager)
         assert "likes tea" in commands.run("/memory").text
         assert "Green tea." in commands.run("/memory tea").text
-        assert not session.is_begun
+        assert not session.id
         assert commands.run("/memory coffee").status == "unchanged"
     assert Commands(session).run("/memory").status == "failed"
 

@@ -12,9 +12,9 @@ from foldaway._core.policy import Policy
 from foldaway.compaction.work import Options
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.run import Run, finish_run
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
-SMALL = Policy(floor_tokens=200, summary_min_tokens=50, protect_last=4)
+SMALL = Policy(floor_tokens=200, protect_last=4)
 ROWS = json.dumps([{"id": n, "price": 1.10, "name": f"row {n}"} for n in range(40)], indent=2)
 LINES = "".join(f"line {n} of the file, which is long enough to matter\n" for n in range(20))
 
@@ -47,9 +47,9 @@ def test_json_loses_its_spaces_and_nothing_else() -> None:
     assert shown(engine, 1) == json.dumps(json.loads(ROWS), separators=(",", ":")).replace(
         ":1.1,", ":1.1,"
     )
-    assert engine.list_arrived(0)[2][0].wire is given[1]
-    (row,) = engine.references
-    assert engine.recall(row.ref)[0] is given[1]
+    assert engine.conversation.list_arrived(0)[2][0].wire is given[1]
+    (row,) = engine.conversation.references
+    assert engine.conversation.recall(row.ref)[0] is given[1]
 
 
 @each_row("tool", ["bash", "read_file", "cat", "mcp__files__read_text_file", "grep"])
@@ -70,7 +70,7 @@ def test_a_result_that_stands_above_becomes_a_marker() -> None:
     assert marker.startswith("[foldaway duplicate: original at fa-")
     assert "call_1" in marker
     assert (shown(engine, 1), shown(engine, 4), shown(engine, 5)) == (LINES, "ok", f"{LINES}.")
-    assert engine.recall(marker[33:46])[0]["content"] == LINES
+    assert engine.conversation.recall(marker[33:46])[0]["content"] == LINES
 
 
 def test_a_marker_becomes_what_it_stands_for_when_the_other_goes() -> None:
@@ -83,7 +83,7 @@ def test_a_marker_becomes_what_it_stands_for_when_the_other_goes() -> None:
     marker = shown(engine, 12)
     assert engine.compact(force=True).status == "compacted"
     assert shown(engine, 12) == LINES
-    assert engine.recall(marker[33:46])[0]["content"] == LINES
+    assert engine.conversation.recall(marker[33:46])[0]["content"] == LINES
     assert engine.undo()
     assert shown(engine, 12) == marker
 
@@ -114,22 +114,22 @@ def test_what_arrived_beside_a_compaction_is_shown_after_what_it_left() -> None:
     reference = here.messages[-1]["content"][33:46]
     assert here.end_run(run, finish_run(run.todo)).status == "compacted"
     assert here.messages[-1]["content"] == LINES
-    assert here.recall(reference)[0]["content"] == LINES
+    assert here.conversation.recall(reference)[0]["content"] == LINES
     assert reference in {row.ref for row in here.state.references}
 
 
 def test_bounded_results_are_cut_to_the_limit_of_their_tool() -> None:
     """And name the reference of the original; what our own tools bring is never cut."""
-    policy = Policy(arrival="bounded", arrival_tokens=0, arrival_tools={"bash": 100})
+    policy = Policy(arrival="bounded", arrival_tools={"bash": 100, "*": 0})
     engine = Compressor(policy=policy)
     engine.append({"role": "user", "content": "Look."}, *step(1, LINES * 5, "bash"))
     engine.append(*step(2, LINES * 4, "fetch"), *step(3, LINES * 6, "foldaway_recall"))
     cut = shown(engine, 1)
     assert Estimator().count(cut) <= 100
     reference = cut.rpartition("original: ")[2].rstrip("]\n")
-    assert engine.recall(reference)[0]["content"] == LINES * 5
+    assert engine.conversation.recall(reference)[0]["content"] == LINES * 5
     assert (shown(engine, 2), shown(engine, 3)) == (LINES * 4, LINES * 6)
-    assert engine.search("line 17 of the file")
+    assert engine.conversation.search("line 17 of the file")
 
 
 def test_what_is_whole_is_not_found_as_dropped() -> None:
@@ -137,7 +137,7 @@ def test_what_is_whole_is_not_found_as_dropped() -> None:
     engine = Compressor()
     engine.append({"role": "user", "content": "Look."}, *step(1, ROWS), *step(2, ROWS))
     assert shown(engine, 2).startswith("[foldaway duplicate")
-    assert engine.search("row 17") == []
+    assert engine.conversation.search("row 17") == []
 
 
 def test_off_is_off() -> None:

@@ -24,7 +24,7 @@ ENDINGS: tuple[Ending, ...] = ("ask", "reply", "step", "pending")
 def test_a_place_for_the_summary_is_always_found(provider: str, ending: Ending, first: int) -> None:
     """Whatever stands before and after it: the result is valid, with one summary in it."""
     items = written(provider, [Exchange(2, 1, 900)] * 6, ending=ending, with_system=True)
-    policy = Policy(floor_tokens=500, summary_min_tokens=100, protect_first=first)
+    policy = Policy(floor_tokens=500, protect_first=first)
     made = compress(items, provider=provider, policy=policy, target_tokens=700)
     assert made.report.status == "compacted"
     wrong = [found.rule for found in check(made.messages, provider=provider)]

@@ -24,12 +24,12 @@ from foldaway.compaction.blocks import (
     take,
     used_names,
 )
-from foldaway.compaction.worth import BlockKind, worth_of
+from foldaway.compaction.worth import FAMILY_WORTH, BlockKind, worth_of
 from foldaway.engine.oneshot import compress
 from foldaway.facts.frame import gap_mark
+from foldaway.facts.tools import Family
 from foldaway.testing import assistant, call, result, talk, user
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, ToolCall, ToolResult
+from foldaway.transcript import Estimator, Message, Text, ToolCall, ToolResult
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 LINES = st.lists(
@@ -44,7 +44,7 @@ ROWS = "\n".join(f"row {n} of table_{n} is odd" for n in range(9_000))
 def zone(log: Sequence[Message]) -> Zone:
     return Zone(
         log, Estimator(), lambda at: "person" if log[at].role == "user" else None,
-        lambda _: "fa-0123456789", frozenset(), 200, 200, frozenset(range(len(log))),
+        lambda _: "fa-0123456789", frozenset(), frozenset(range(len(log))),
     )  # fmt: skip
 
 
@@ -181,6 +181,12 @@ def _is_cut_from(now: Any, was: Any) -> bool:
     if isinstance(was, str) and len(was) > 200:
         return now[:200] == was[:200]
     return now == was and type(now) is type(was)
+
+
+def test_a_worth_is_that_of_a_family_that_there_is() -> None:
+    """A name in `worth.toml` that `tools.toml` does not have would change nothing."""
+    known = set(get_args(Family))
+    assert {name for name in FAMILY_WORTH if name not in known} == set()
 
 
 @each_row("kind", get_args(BlockKind))

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, long_lists, written
 
-from foldaway import Compressor, load
+from foldaway import load
 from foldaway._core.policy import Policy
 from foldaway.compaction.measure import fixed_categories
+from foldaway.engine import Compressor
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import compress
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 
 @pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic", "gemini"])

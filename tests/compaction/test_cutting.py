@@ -67,6 +67,21 @@ def test_the_newest_messages_stay_whole_within_their_share() -> None:
     assert contents(cut(*older, *newest, tokens=700, policy=policy))[-1] != OUTPUT.upper()
 
 
+def test_the_newest_messages_stay_whole_if_the_result_is_well_below_the_threshold() -> None:
+    """All 20 that `protect_last` covers, though they take more than their share of the room, as
+    long as the result has no more than half of the threshold; otherwise as many as fit."""
+    for lines, least in ((60, 20), (120, 20), (250, 8)):
+        output = "\n".join(f"name_{n} = load({n * 97})" for n in range(lines))
+        rows = [user("Begin."), *(
+            step for n in range(100)
+            for step in (assistant(f"Now {n}.", call("bash", command=f"run {n}")), result(output))
+        )]  # fmt: skip
+        items = talk(*rows).wire("openai-chat")
+        made = compress(items, context_length=64_000)
+        assert made.messages[-least:] == items[-least:]
+        assert made.report.tokens_after <= 0.55 * made.report.threshold_tokens
+
+
 def test_arguments_shrink_leaf_by_leaf_inside_valid_json() -> None:
     """Keys, numbers and short strings stay, long strings are cut, nothing is escaped."""
     arguments = {

@@ -11,13 +11,14 @@ from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway._core.policy import Policy
-from foldaway.compaction.index import FrozenLog, LogReading, answered_calls
+from foldaway.compaction.index import FrozenLog
 from foldaway.facts.cleaning import cleaned, cleaned_call
-from foldaway.facts.ledger import Fact, Ledger, facts_of, update
+from foldaway.facts.ledger import Fact, Ledger, update
+from foldaway.facts.ledger.take import facts_of
+from foldaway.facts.reading import FactReader, LogReading, answered_calls
 from foldaway.redaction import Redactor
 from foldaway.testing import assistant, call, result, talk, user
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole_view
+from foldaway.transcript import Estimator, Message, Text, ToolCall, ToolResult, whole_view
 
 SECRET = "hush-4f9a2c"
 KEY = "\n".join([
@@ -248,7 +249,7 @@ def test_no_fact_of_the_older_part_shows_a_piece_of_a_secret(given: str) -> None
             assistant(call("bash", command=f"git commit -m '{words}'")), result("ok"),
             assistant(f"The port is 80, not {words}."),
         ).messages  # fmt: skip
-        index = FrozenLog(log, whole_view(len(log)), readings, lines_of=1)
+        index = FactReader(log, readings, lines_of=1)
         for facts in (index.facts(0, len(log)), index.deeds(range(len(log)))):
             assert not shows_a_piece(msgspec.json.encode(facts).decode())
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from foldaway.compaction.join import NOW, PROSE_SHARE, joined, lasting
 from foldaway.facts.languages import phrases_for
-from foldaway.facts.summary import SECTIONS, Entry, Section, Summary, render_summary
-from foldaway.tokens import Estimator
+from foldaway.facts.summary import SECTIONS, Entry, Section, Summary
+from foldaway.transcript import Estimator
 
 NOTE = phrases_for("en").made_without_model
 LEDGER = Summary(
@@ -129,7 +129,7 @@ def test_no_note_takes_the_room_of_what_is_needed(
     made = joined(note, ledger, room).summary
     added = sum(len(text) for text in texts(made, "decisions"))
     assert added <= room * PROSE_SHARE
-    alone, both = (render_summary(one, counter, budget) for one in (ledger, made))
+    alone, both = (one.render(counter, budget) for one in (ledger, made))
     assert counter.count(both) <= budget
     shown = {text for text in needed if text in alone}
     assert len(shown - {text for text in needed if text in both}) <= 1

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.testing.long_lists import long_lists
+from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway import load
 from foldaway.compaction.measure import Costs, message_tokens, tools_tokens
+from foldaway.dialects import dialect_named
 from foldaway.testing import assistant, call, media, result, talk, think, user
-from foldaway.tokens import Estimator
-from foldaway.transcript import Media, Message, Opaque, Text, Thinking
+from foldaway.transcript import IMAGE_TOKENS, Estimator, Media, Message, Opaque, Text, Thinking
 
 COUNTER = Estimator()
 
@@ -91,3 +92,23 @@ def test_a_counter_may_have_its_own_price_for_media() -> None:
     totals: dict[str, int] = {}
     Costs(log, ByKind()).add_to(totals, 0, len(log), lambda message: message.role)
     assert totals["tool"] > 200 * 9_000
+
+
+def test_images_in_the_blocks_that_hermes_keeps_beside_a_message_count() -> None:
+    """Of a message's own content and of its results; without images they cost nothing."""
+    image = {"type": "image", "source": {"type": "base64", "data": "QUJD" * 9_000}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": [image, image]}
+
+    def tokens(blocks: list[object]) -> int:
+        message = {"role": "user", "content": "see", "_anthropic_content_blocks": blocks}
+        (decoded,) = dialect_named("openai-chat").decode([message])
+        return message_tokens(decoded, Estimator())
+
+    assert tokens([image, result]) - tokens([{"type": "text", "text": "see"}]) == 3 * IMAGE_TOKENS
+
+
+@each_row("row", [False, 7, "_anthropic_content_blocks", ["_anthropic_content_blocks"]])
+def test_what_is_no_message_has_tokens_too(row: object) -> None:
+    """A list may hold anything; it is measured before anybody says that it is broken."""
+    (decoded,) = dialect_named("openai-chat").decode([row])
+    assert message_tokens(decoded, COUNTER) > 0

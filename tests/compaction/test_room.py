@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from foldaway import compress
+from foldaway import Options, compress
+from foldaway.compaction.room import summary_room
+from foldaway.engine.compressor import Compressor
 
 
 def assert_used(log: list[dict[str, object]], shares: tuple[float, ...]) -> None:
@@ -75,3 +77,45 @@ def test_of_several_images_the_newest_stays_if_a_size_is_asked_for() -> None:
     made = compress(log, target_tokens=before * 2 // 3)
     assert made.report.status == "compacted", made.report.detail
     assert made.messages[-4] == log[-4]
+
+
+def test_a_summary_has_a_share_of_what_it_replaces_within_its_bounds() -> None:
+    """A fifth of it, from 2,000 tokens up to 5 % of the window, and 12,000 at most."""
+    work = Compressor(context_length=200_000).work_with(Options())
+    assert [summary_room(work, size) for size in (500, 40_000, 90_000)] == [2_000, 8_000, 10_000]
+    roomy = Compressor(context_length=1_000_000).work_with(Options())
+    assert summary_room(roomy, 400_000) == 12_000
+
+
+def test_the_words_of_what_failed_stay_until_it_is_resolved() -> None:
+    """As in Hermes: checks fail, and many modules are read before they are repaired. A check that
+    then goes well needs no room; the exact message of each other one is shown.
+    """
+    log: list[dict[str, object]] = [{"role": "user", "content": "Run the checks, then repair."}]
+
+    def run(command: str, output: str, code: int) -> None:
+        function = {"name": "terminal", "arguments": json.dumps({"command": command})}
+        call = {"id": f"c{len(log)}", "type": "function", "function": function}
+        wrapped = json.dumps({"output": output, "exit_code": code, "error": None})
+        log.append({"role": "assistant", "content": "Next.", "tool_calls": [call]})
+        log.append({"role": "tool", "tool_call_id": f"c{len(log) - 1}", "content": wrapped})
+
+    said = [
+        f"OSError: porte {41_003 + 97 * n} refusée, lock_{n} is held by {70_001 + 613 * n}"
+        for n in range(10)
+    ]
+    trace = 'Traceback (most recent call last):\n  File "/srv/check.py", line 6\n    raise OSError'
+    for n, words in enumerate(said):
+        run(f"python3 check.py {n}", f"ok disk of region {n}\nok clock\n{trace}\n{words}", 1)
+    run("python3 check.py 3", "ok disk\nok clock\nok queue\nok lock", 0)
+    for n in range(26):
+        steps = [f"def step_{m}(value):\n    return value + {m + n}" for m in range(120)]
+        run(f"cat src/m{n}.py", "\n\n\n".join(steps), 0)
+    before = compress(log, target_tokens=10**6).report.tokens_before
+    for share in (0.25, 0.4):
+        made = compress(log, target_tokens=int(before * share)).messages
+        seen = "\n".join(str(message["content"]) for message in made)
+        missing = [
+            words for words in said if words not in seen and json.dumps(words)[1:-1] not in seen
+        ]
+        assert missing == [said[3]]

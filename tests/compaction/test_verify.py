@@ -9,7 +9,7 @@ from foldaway import Model, Options
 from foldaway._core.policy import Policy
 from foldaway.engine.oneshot import compress
 from foldaway.testing import assistant, call, result, talk, user
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 
 class Longer(Estimator):

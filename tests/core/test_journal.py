@@ -18,16 +18,16 @@ from foldaway import Model, Options, Session, compress
 from foldaway._core.journal import EVENTS, listens, log_event
 from foldaway._core.policy import Policy
 from foldaway.agents.importers import sessions_in
+from foldaway.agents.importers.take import take_all
 from foldaway.caching.prices import Prices
 from foldaway.config import read_settings
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import SummarizerFailed
 from foldaway.memory.manager import MemoryLimits, MemoryManager
 from foldaway.memory.provider import MemoryProvider, MemoryTurn
-from foldaway.sessions import Inbox, InboxWorker
+from foldaway.sessions import Inbox, InboxWorker, SessionOptions
 from foldaway.sessions.finding import discover
 from foldaway.sessions.hooks import Hooks
-from foldaway.sessions.importing import take_all
 from foldaway.sessions.repairs import repaired_view
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
@@ -39,7 +39,7 @@ MARK = "Zebulon"
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
 WINDOW: Any = {
-    "context_length": 8_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100),
+    "context_length": 8_000, "policy": Policy(floor_tokens=500),
 }  # fmt: skip
 PRICES = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True
@@ -85,7 +85,7 @@ def compactions(place: Path) -> None:
     made = Compressor(**WINDOW)
     made.append(*talk(1))
     assert made.compact().reason == "below threshold"
-    policy = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)
+    policy = Policy(floor_tokens=500, target_ratio=0.6)
     dear = Compressor(context_length=80_000, policy=policy, model=Model(prices=PRICES))
     dear.append(*written("openai-chat", [Exchange(1, 2, 9_000)] * 4))
     assert dear.compact().reason == "deferred"
@@ -136,10 +136,12 @@ def sessions(place: Path) -> None:
 
     with open_store(place / "kept.db") as store:
         new = NewSession(dialect="openai-chat", title=MARK, mode="rotate")
-        session = Session(store, new=new, hooks=Hooks(event=fail), **WINDOW)
+        session = Session(store, hooks=Hooks(event=fail), **WINDOW, options=SessionOptions(new=new))
         session.follow(talk(20))
         session.compact(force=True)
-        other: Any = Session(store, new=NewSession(dialect="openai-chat"), **WINDOW)
+        other: Any = Session(
+            store, **WINDOW, options=SessionOptions(new=NewSession(dialect="openai-chat"))
+        )
         other.append(*talk(20))
         lease: Any = store.acquire(other.id, MARK, 60)
         assert other.compact(force=True).reason == "already running"
@@ -148,8 +150,8 @@ def sessions(place: Path) -> None:
         assert other.undo()
         assert discover(store, MARK)
         unleased: Any = Unleased(store)
-        Session(unleased, session_id=other.id, **WINDOW).compact(force=True)
-        passing = Session(store, session_id=other.id, on_error="pass", **WINDOW)
+        Session.open(unleased, other.id, **WINDOW).compact(force=True)
+        passing = Session.open(store, other.id, **WINDOW, options=SessionOptions(on_error="pass"))
         passing.follow([MARK, 7])
         Inbox(store, MARK).put(MARK)
         InboxWorker(store, fail).close()
@@ -195,7 +197,7 @@ FLOWS: Sequence[Callable[[Path], None]] = (
     memories,
 )
 GATEWAY = {event for event in EVENTS if event.startswith(("gateway.", "inspector."))}
-"""Their records are checked with a server that runs, in tests/gateway and tests/inspector."""
+"""Their records are checked with a server that runs, in tests/gateway."""
 
 
 def test_every_decision_has_its_record_and_no_record_has_content(

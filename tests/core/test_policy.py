@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,11 +52,33 @@ def test_budgets_fit_into_each_other(
     assert 1 <= budget.summary_min_tokens <= budget.summary_max_tokens <= 12_000
 
 
+@each_row(("most", "window", "bounds"), [
+    (12_000, 1_000_000, (2_000, 12_000)), (12_000, 20_000, (1_000, 1_000)),
+    (500, 1_000_000, (500, 500)), (1, 100, (1, 1)), (12_000, 10, (1, 1)),
+])  # fmt: skip
+def test_a_summary_has_at_least_2_000_unless_its_most_is_less(
+    most: int, window: int, bounds: tuple[int, int]
+) -> None:
+    """Its most is the setting or 5 % of the window; in between it has a fifth of what is folded,
+    and an older summary in full."""
+    budget = budget_for(Policy(summary_tokens=most), window)
+    least, most = budget.summary_min_tokens, budget.summary_max_tokens
+    assert (least, most) == bounds
+    assert (budget.summary_room(0), budget.summary_room(10**9)) == bounds
+    assert budget.summary_room(20_000, 100) == min(max(4_100, least), most)
+
+
+def test_a_policy_that_was_stored_by_an_older_version_is_read() -> None:
+    """Fields that are gone are passed over, the others hold."""
+    old = {"threshold": 0.4, "summary_max_tokens": 900, "arrival_tokens": 5, "pressure": 0.7}
+    assert msgspec.convert(old, Policy) == Policy(threshold=0.4)
+
+
 @each_row(("name", "value"), [
     ("threshold", -0.1), ("threshold", 1.1), ("threshold", float("nan")), ("target_ratio", 0.09),
     ("target_ratio", 0.81), ("protect_last", 0), ("protect_first", -1), ("min_tail", 0),
-    ("floor_tokens", -1), ("pressure", 2.0), ("summary_max_tokens", 0),
-    ("argument_chars", 1), ("ineffective_limit", 0), ("ineffective_saving", 1.5),
+    ("floor_tokens", -1), ("hard_threshold", 2.0), ("summary_tokens", 0),
+    ("save", "some"), ("arrival", "some"), ("arrival_tools", {"Bash": -1}),
 ])  # fmt: skip
 def test_a_setting_out_of_range_is_named(name: str, value: Any) -> None:
     """With its value and what it must be."""

@@ -15,16 +15,7 @@ from tests.testing.rows import each_row
 from foldaway.dialects.anthropic import DIALECT, decode, encode
 from foldaway.dialects.registry import detect
 from foldaway.errors import CannotEncode
-from foldaway.transcript import (
-    Media,
-    Message,
-    Opaque,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 PNG = "iVBORw0KGgo="
 CACHED = {"cache_control": {"type": "ephemeral"}}

@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.testing.rows import each_row
 
-from foldaway.dialects.document import Document, read_document, write_document
-from foldaway.dialects.loading import with_messages
+from foldaway.dialects.document import Document
 from foldaway.errors import NotReadable
 from foldaway.testing import assistant, call, result, system, talk, user
 from foldaway.transcript import Message, Text, Transcript
@@ -56,9 +55,9 @@ def test_every_layout_is_recognized_and_written_as_it_was_read(
 ) -> None:
     """The layout is found from the data, and without a change bytes out equal bytes in."""
     text = mark + data
-    document = read_document(gzip.compress(text) if packed else text)
+    document = Document.read(gzip.compress(text) if packed else text)
     assert (document.layout, document.compressed, document.warnings) == (layout, packed, ())
-    assert write_document(document, _transcripts(document)) == text
+    assert document.write(_transcripts(document)) == text
     assert [record.transcript.messages[-1].wire["content"] for record in document.records] == [
         (ITEMS[1] if data == lines(ITEMS[1:2]) else ITEMS[-1])["content"]
     ] * len(document.records)
@@ -67,10 +66,10 @@ def test_every_layout_is_recognized_and_written_as_it_was_read(
 @each_row(("layout", "data"), LAYOUTS)
 def test_a_changed_message_alone_gets_new_bytes(layout: str, data: bytes) -> None:
     """The bytes of every other message stand in the output as they stood in the input."""
-    document = read_document(data)
+    document = Document.read(data)
     changed = [_with_last_changed(transcript) for transcript in _transcripts(document)]
-    written = write_document(document, changed)
-    again = read_document(written)
+    written = document.write(changed)
+    again = Document.read(written)
     assert again.layout == layout
     for before, after in zip(document.records, again.records, strict=True):
         *kept, last = [message.wire for message in after.transcript.messages]
@@ -83,32 +82,32 @@ def test_a_changed_message_alone_gets_new_bytes(layout: str, data: bytes) -> Non
 def test_fields_around_the_messages_keep_their_bytes() -> None:
     """A change in the list leaves odd spacing and number forms elsewhere in the body alone."""
     body = b'{ "temperature":1.0e0 ,"messages": %s , "x":[1,  2],"y":"\\u00e9" }' % dumped(ITEMS)
-    document = read_document(body)
-    written = write_document(document, [_with_last_changed(document.records[0].transcript)])
+    document = Document.read(body)
+    written = document.write([_with_last_changed(document.records[0].transcript)])
     for piece in (b'"temperature":1.0e0', b"[1,  2]", b'"\\u00e9"'):
         assert piece in written
 
 
 def test_a_removed_message_leaves_valid_json_in_the_same_style() -> None:
     """Separators of the input serve the output, also where there are fewer elements."""
-    document = read_document(dumped(ITEMS, indent=2))
+    document = Document.read(dumped(ITEMS, indent=2))
     transcript = document.records[0].transcript
-    written = write_document(document, [with_messages(transcript, transcript.messages[:2])])
+    written = document.write([transcript.with_messages(transcript.messages[:2])])
     assert written == dumped(ITEMS[:2], indent=2)
 
 
 def test_one_untouched_record_of_several_keeps_its_bytes() -> None:
     """A repair of one session of a file does not rewrite the others."""
     first = b'{"messages" :[ {"role":"user","content":"a"}],"n":1.50}'
-    document = read_document(first + b"\n" + dumped({"messages": ITEMS}) + b"\n")
+    document = Document.read(first + b"\n" + dumped({"messages": ITEMS}) + b"\n")
     one, two = _transcripts(document)
-    written = write_document(document, [one, _with_last_changed(two)])
+    written = document.write([one, _with_last_changed(two)])
     assert written.split(b"\n")[0] == first
 
 
 def test_a_record_names_its_line() -> None:
     """Messages about a record can say where in the file it begins."""
-    document = read_document(b"\n" + lines([{"messages": ITEMS}, {"messages": ITEMS}]))
+    document = Document.read(b"\n" + lines([{"messages": ITEMS}, {"messages": ITEMS}]))
     assert [record.line for record in document.records] == [2, 3]
 
 
@@ -125,20 +124,20 @@ def test_a_record_names_its_line() -> None:
 )
 def test_a_torn_line_is_recovered_as_far_as_whole_objects_go(torn: bytes, kept: int) -> None:
     """What is whole is read, what is left over is named in a warning and not written again."""
-    document = read_document(b'{"role": "user", "content": "a"}\n' + torn + b"\n")
+    document = Document.read(b'{"role": "user", "content": "a"}\n' + torn + b"\n")
     messages = document.records[0].transcript.messages
     assert len(messages) == kept
     left = kept < 3
     assert [warning.split(":")[0] for warning in document.warnings] == ["line 2"] * left
     if left:
-        written = write_document(document, _transcripts(document))
-        assert len(read_document(written).records[0].transcript.messages) == kept
-        assert read_document(written).warnings == ()
+        written = document.write(_transcripts(document))
+        assert len(Document.read(written).records[0].transcript.messages) == kept
+        assert Document.read(written).warnings == ()
 
 
 def test_a_torn_first_line_is_recovered_like_any_other() -> None:
     """Where the tear is makes no difference: what is whole is read, the rest is named."""
-    document = read_document(b'{"role": "user", "cont\n' + lines(ITEMS[1:3]))
+    document = Document.read(b'{"role": "user", "cont\n' + lines(ITEMS[1:3]))
     assert [warning.split(":")[0] for warning in document.warnings] == ["line 1"]
     assert [message.wire for message in document.records[0].transcript.messages] == ITEMS[1:3]
 
@@ -152,11 +151,11 @@ GLUED = [
 @each_row("newline", [b"\n", b"\r\n", b"\r"])
 def test_a_line_of_two_objects_does_not_shift_the_others(newline: bytes) -> None:
     """Every message that was not touched keeps its own bytes, and no other one's."""
-    document = read_document(newline.join(GLUED) + newline)
+    document = Document.read(newline.join(GLUED) + newline)
     transcript = document.records[0].transcript
     assert document.warnings == ()
     kept = [message for message in transcript.messages if message.wire["content"] != "d"]
-    written = write_document(document, [with_messages(transcript, kept)])
+    written = document.write([transcript.with_messages(kept)])
     assert [json.loads(line)["content"] for line in written.splitlines()] == [
         "a", "b", "c", "KEEP ME", "e",
     ]  # fmt: skip
@@ -164,8 +163,8 @@ def test_a_line_of_two_objects_does_not_shift_the_others(newline: bytes) -> None
 
 def test_a_byte_order_mark_stays_where_something_changed() -> None:
     """The mark is the file's, not a message's."""
-    document = read_document(b"\xef\xbb\xbf" + dumped(ITEMS))
-    written = write_document(document, [_with_last_changed(document.records[0].transcript)])
+    document = Document.read(b"\xef\xbb\xbf" + dumped(ITEMS))
+    written = document.write([_with_last_changed(document.records[0].transcript)])
     assert written.startswith(b"\xef\xbb\xbf[")
 
 
@@ -173,8 +172,8 @@ def test_a_key_that_stands_twice_keeps_the_rest_whole_beside_a_lone_surrogate() 
     """The slices of a body are found by its fields, whatever order a repeated key leaves."""
     first = b'{"messages":[{"role":"user","content":"a"}],"b":2,'
     data = first + b'"messages":[{"role":"user","content":"\\ud800"}],"a":3}'
-    document = read_document(data)
-    written = write_document(document, [_with_last_changed(document.records[0].transcript)])
+    document = Document.read(data)
+    written = document.write([_with_last_changed(document.records[0].transcript)])
     assert json.loads(written) == {
         "messages": [{"role": "user", "content": "changed"}], "b": 2, "a": 3,
     }  # fmt: skip
@@ -212,7 +211,7 @@ UNREADABLE = [
 def test_what_is_no_transcript_is_refused_in_one_clear_sentence(data: bytes, said: str) -> None:
     """Never another exception, never a guess: `NotReadable` with what is wrong and a remedy."""
     with pytest.raises(NotReadable) as caught:
-        read_document(data)
+        Document.read(data)
     assert said in str(caught.value)
     assert caught.value.remedy
     assert "\n" not in str(caught.value)
@@ -221,22 +220,22 @@ def test_what_is_no_transcript_is_refused_in_one_clear_sentence(data: bytes, sai
 def test_a_lone_surrogate_is_read_and_its_bytes_are_kept() -> None:
     """A message that no UTF-8 text can hold is still read, and written as it was."""
     data = b'[{"role": "user", "content": "\\ud83d"}, {"role": "user", "content": "\\\\ud83d"}]'
-    document = read_document(data)
+    document = Document.read(data)
     first, second = document.records[0].transcript.messages
     assert (first.parts[0], second.parts[0]) == (
         replace(first.parts[0], text="\ud83d"),
         replace(second.parts[0], text="\\ud83d"),
     )
-    assert write_document(document, _transcripts(document)) == data
-    written = write_document(document, [_with_last_changed(document.records[0].transcript)])
+    assert document.write(_transcripts(document)) == data
+    written = document.write([_with_last_changed(document.records[0].transcript)])
     assert b'{"role": "user", "content": "\\ud83d"}' in written
 
 
 def test_a_message_of_fifty_megabytes_is_simply_handled() -> None:
     """Size alone is no error, and its bytes are not copied into anything but the output."""
     data = b'[{"role": "user", "content": "' + b"x" * 50_000_000 + b'"}]'
-    document = read_document(data)
-    assert write_document(document, _transcripts(document)) is data
+    document = Document.read(data)
+    assert document.write(_transcripts(document)) is data
 
 
 def _transcripts(document: Document) -> list[Transcript]:
@@ -246,7 +245,7 @@ def _transcripts(document: Document) -> list[Transcript]:
 def _with_last_changed(transcript: Transcript) -> Transcript:
     *kept, last = transcript.messages
     new: Message = last.with_parts((Text("changed"),))
-    return with_messages(transcript, [*kept, new])
+    return transcript.with_messages([*kept, new])
 
 
 def _slices(data: bytes) -> list[bytes]:
@@ -271,6 +270,6 @@ def _indented(text: str) -> int:
 def test_one_item_of_responses_is_a_document_where_the_format_is_named() -> None:
     """An item without a role on a line of its own, as a repair may leave it."""
     line = b'{"type":"compaction","id":"c","encrypted_content":"x"}\n'
-    found = read_document(line, dialect="openai-responses")
+    found = Document.read(line, dialect="openai-responses")
     assert [len(record.transcript.messages) for record in found.records] == [1]
-    assert write_document(found, [record.transcript for record in found.records]) == line
+    assert found.write([record.transcript for record in found.records]) == line

@@ -107,6 +107,6 @@ def test_a_provider_and_a_dialect_that_contradict_each_other_are_refused(
 def test_the_names_that_come_later_are_there_when_asked_for() -> None:
     """Every public name can be had from the package itself."""
     assert foldaway.convert is convert
-    assert {"compress", "Compressor", "Policy"} <= set(dir(foldaway))
+    assert {"compress", "Session", "Policy"} <= set(dir(foldaway))
     with pytest.raises(AttributeError):
         _ = foldaway.nothing_of_the_kind  # pyright: ignore[reportAttributeAccessIssue]

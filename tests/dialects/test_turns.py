@@ -14,16 +14,7 @@ from foldaway.dialects.gemini import arrange as for_gemini
 from foldaway.dialects.gemini import decode as decode_gemini
 from foldaway.dialects.gemini import encode as encode_gemini
 from foldaway.dialects.openai_chat import decode as decode_chat
-from foldaway.transcript import (
-    Media,
-    Message,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    survey,
-)
+from foldaway.transcript import Media, Message, Part, Text, Thinking, ToolCall, ToolResult, survey
 
 words = st.text(min_size=1, max_size=8).filter(lambda text: bool(text.strip()))
 bare_parts = st.one_of(

@@ -17,7 +17,7 @@ from foldaway.errors import SummarizerFailed
 from foldaway.summarizers.writers import Writers, writers_of
 from foldaway.testing import ScriptedSummarizer
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+SMALL = Policy(floor_tokens=500)
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
 WAITS = 20.0
 """More than any test takes."""
@@ -81,7 +81,7 @@ def test_where_the_next_turn_would_not_fit_it_is_waited_for() -> None:
     report = made.compact()
     assert report.summary_source.source == "model"
     assert len(summarizer.requests) == 1
-    assert items[0] == made.recall(report.references[0].ref)[0] or report.folded > 0
+    assert items[0] == made.conversation.recall(report.references[0].ref)[0] or report.folded > 0
 
 
 def test_a_changed_past_drops_what_was_prepared() -> None:
@@ -260,7 +260,7 @@ class _World:
         self.made.cancel()
         was, self.made = self.made, self._engine()
         if was.length:
-            log = [message.wire for message, _ in was.list_arrived(0)]
+            log = [message.wire for message, _ in was.conversation.list_arrived(0)]
             assert log == self.items
             self.made.resume(log, was.view, was.snapshot())
             assert self.made.messages == was.messages
@@ -281,7 +281,7 @@ class _World:
         assert seen[-1] == self.items[-1]
         behind: list[Any] = []
         for row in self.made.state.references:
-            behind += self.made.recall(row.ref)
+            behind += self.made.conversation.recall(row.ref)
         held = [*map(repr, seen), *map(repr, behind)]
         missing = [item for item in self.items if repr(item) not in held]
         assert not missing

@@ -21,7 +21,7 @@ from foldaway.engine.oneshot import compress
 from foldaway.engine.run import Model
 from foldaway.errors import InvalidSetting, NotReadable, UnknownReference
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
 
 
@@ -163,17 +163,17 @@ def test_nothing_crosses_from_one_conversation_to_the_next() -> None:
     made.compact(force=True)
     assert "Ask 1:" not in str(made.messages)
     with pytest.raises(UnknownReference):
-        made.recall(old)
+        made.conversation.recall(old)
 
 
 def test_search_reaches_what_was_folded() -> None:
     """Letter case aside, newest first; nothing for what is not there."""
     made = engine()
     made.compact(force=True)
-    [first, *_] = made.search("ask 2:")
+    [first, *_] = made.conversation.search("ask 2:")
     assert "Ask 2:" in first[1]
     assert ITEMS[first[0]]["content"].startswith("Ask 2:")
-    assert made.search("no such words") == []
+    assert made.conversation.search("no such words") == []
 
 
 def test_the_tools_answer_in_sentences() -> None:
@@ -181,12 +181,14 @@ def test_the_tools_answer_in_sentences() -> None:
     made = engine()
     made.compact(force=True)
     ref = made.state.references[0].ref
-    assert "Ask" in made.answer_tool("foldaway_recall", {"ref": ref})
-    assert "trying again cannot help" in made.answer_tool("foldaway_recall", {"ref": "fa-0"})
-    assert "Ask 2" in made.answer_tool("foldaway_search", {"text": "Ask 2"})
-    assert "nothing" in made.answer_tool("foldaway_search", {"text": "qqqq"})
-    assert "with text" in made.answer_tool("foldaway_search", {"query": "Ask 2"})
-    assert "no tool" in made.answer_tool("other", {})
+    assert "Ask" in made.conversation.answer_tool("foldaway_recall", {"ref": ref})
+    assert "trying again cannot help" in made.conversation.answer_tool(
+        "foldaway_recall", {"ref": "fa-0"}
+    )
+    assert "Ask 2" in made.conversation.answer_tool("foldaway_search", {"text": "Ask 2"})
+    assert "nothing" in made.conversation.answer_tool("foldaway_search", {"text": "qqqq"})
+    assert "with text" in made.conversation.answer_tool("foldaway_search", {"query": "Ask 2"})
+    assert "no tool" in made.conversation.answer_tool("other", {})
 
 
 def test_an_empty_engine_answers_everything() -> None:
@@ -195,7 +197,7 @@ def test_an_empty_engine_answers_everything() -> None:
     assert made.messages == []
     assert not made.decide().due
     assert not made.undo()
-    assert made.search("x") == []
+    assert made.conversation.search("x") == []
     assert made.compact(force=True).status == "unchanged"
 
 
@@ -280,7 +282,7 @@ def test_a_result_larger_than_the_window_is_cut_before_the_next_request() -> Non
     report = made.compact()
     assert report.status == "compacted"
     assert made.decide().prompt_tokens < report.threshold_tokens
-    assert [step[1]] in [made.recall(row.ref) for row in report.references]
+    assert [step[1]] in [made.conversation.recall(row.ref) for row in report.references]
 
 
 def test_a_session_fits_its_window_however_its_steps_are_cut() -> None:
@@ -402,8 +404,8 @@ def test_a_result_that_was_shortened_is_found() -> None:
     ]
     made.append(*shell, *more(30, 1))
     assert made.compact(force=True, target_tokens=made.estimate() - 1_000).rewritten > 0
-    assert made.search("needle42")
-    assert "needle42" in made.answer_tool("foldaway_search", {"text": "needle42"})
+    assert made.conversation.search("needle42")
+    assert "needle42" in made.conversation.answer_tool("foldaway_search", {"text": "needle42"})
 
 
 def test_references_survive_an_undo() -> None:
@@ -411,7 +413,7 @@ def test_references_survive_an_undo() -> None:
     made = engine()
     fold = made.compact(force=True).references[0]
     made.undo()
-    assert made.recall(fold.ref) == ITEMS[fold.start : fold.stop]
+    assert made.conversation.recall(fold.ref) == ITEMS[fold.start : fold.stop]
 
 
 def test_what_was_broken_before_is_said() -> None:

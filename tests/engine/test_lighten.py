@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from foldaway import Compressor, Policy, check
+from foldaway import Policy, check
+from foldaway.engine import Compressor
 
 PIXELS = "iVBORw0KGgo" + "A" * 4_000
 
@@ -54,7 +55,10 @@ def test_only_the_newest_picture_stays_and_the_others_come_back() -> None:
     assert [PIXELS in json.dumps(message) for message in after] == [False] * 4 + [True, False]
     assert after[1] is given[1]
     assert after[4] is given[4]
-    assert [engine.recall(row.ref) for row in report.references] == [[given[0]], [given[2]]]
+    assert [engine.conversation.recall(row.ref) for row in report.references] == [
+        [given[0]],
+        [given[2]],
+    ]
     assert check(after) == []
 
 
@@ -114,7 +118,10 @@ def test_pictures_go_also_beside_results_that_are_shown_otherwise_since_their_ar
     assert rows.replace(" ", "") in engine.messages[2]["content"][0]["content"]
     assert "duplicate" not in after[4]
     assert report.tokens_after == engine.decide().prompt_tokens
-    assert [engine.recall(row.ref) for row in report.references] == [[given[2]], [given[4]]]
+    assert [engine.conversation.recall(row.ref) for row in report.references] == [
+        [given[2]],
+        [given[4]],
+    ]
     assert check(engine.messages, provider="anthropic") == []
     assert engine.undo()
     assert engine.messages == on_arrival
@@ -145,5 +152,5 @@ def test_a_compaction_keeps_the_newest_picture_of_the_user_and_of_a_tool() -> No
                    * 12, *shots)  # fmt: skip
     assert browser.compact(force=True).status == "compacted"
     assert json.dumps(browser.messages).count('"base64"') == 1
-    for row in browser.references:
-        assert browser.recall(row.ref)
+    for row in browser.conversation.references:
+        assert browser.conversation.recall(row.ref)

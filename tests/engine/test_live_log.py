@@ -9,12 +9,12 @@ from tests.testing.long_lists import Exchange, long_lists, written
 
 from foldaway import load
 from foldaway._core.policy import Policy
-from foldaway.compaction.index import LogReading
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.live_log import GrowingLog
 from foldaway.facts.ledger import Ledger, update
-from foldaway.tokens import Estimator
+from foldaway.facts.reading import LogReading
+from foldaway.transcript import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 
@@ -38,7 +38,7 @@ def test_one_at_a_time_is_all_at_once(provider: str, data: st.DataObject) -> Non
     everything = (0, len(items))
     assert grown.facts(*everything) == whole.facts(*everything)
     assert list(grown.groups) == list(whole.groups)
-    assert grown.view_tokens == whole.view_tokens
+    assert grown.shown.tokens == whole.shown.tokens
     assert grown.view == whole.view
     read = load(items, dialect=dialect).messages
     assert [message.parts for message in whole.messages] == [message.parts for message in read]
@@ -51,8 +51,8 @@ def test_the_running_total_is_the_sum(provider: str, data: st.DataObject) -> Non
     """What is kept incrementally equals what a new count finds."""
     log = GrowingLog(profile_named(provider).dialect, LogReading(Estimator(), Policy()))
     log.append(data.draw(long_lists(provider, most=6)))
-    counted = sum(message_tokens(message, Estimator()) for message in log.render())
-    assert log.view_tokens == counted
+    counted = sum(message_tokens(message, Estimator()) for message in log.shown.render())
+    assert log.shown.tokens == counted
 
 
 def test_the_ledger_kept_on_the_way_is_the_ledger_of_all_facts() -> None:

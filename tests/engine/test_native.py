@@ -29,9 +29,9 @@ from foldaway.summarizers.failures import CLASSES, PAUSES
 from foldaway.summarizers.native import NativeCompaction
 from foldaway.summarizers.writers import writers_of
 from foldaway.testing import ScriptedSummarizer
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+SMALL = Policy(floor_tokens=500)
 PROVIDERS = ("openai-responses", "anthropic")
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 FAILURES = tuple(kind for kind in KINDS if kind != "cancelled")
@@ -155,7 +155,10 @@ def test_the_item_stands_in_the_view_as_it_came(provider: str, how: str) -> None
     at = made.messages.index(given[-1])
     assert made.messages[at + 1 - len(given) : at + 1] == given
     assert SUMMARY_OPEN not in str(made.messages)
-    assert broken_laws(before, made.messages, report, made.recall, provider=provider) == []
+    assert (
+        broken_laws(before, made.messages, report, made.conversation.recall, provider=provider)
+        == []
+    )
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -169,8 +172,8 @@ def test_a_readable_summary_and_the_references_are_kept_beside_it(provider: str)
     assert native.shadow.startswith(SUMMARY_OPEN)
     assert "file_1.py" in native.shadow
     assert report.references[0].ref in native.shadow
-    assert made.search("Ask 2")
-    assert made.recall(report.references[0].ref)
+    assert made.conversation.search("Ask 2")
+    assert made.conversation.recall(report.references[0].ref)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -220,7 +223,10 @@ def test_a_block_that_must_be_first_leads_the_only_ask() -> None:
     assert first["role"] == "user"
     assert first["content"][0] == sealed(1, "anthropic")
     assert "Ask 0" in str(first["content"][1])
-    assert broken_laws(before, made.messages, report, made.recall, provider="anthropic") == []
+    assert (
+        broken_laws(before, made.messages, report, made.conversation.recall, provider="anthropic")
+        == []
+    )
     made.append(*written("anthropic", LONE, start=1, ending="step")[1:])
     assert compact(made, force=True).summary_source.source == "native"
     assert blocks(made.messages) == [sealed(2, "anthropic")]
@@ -231,7 +237,7 @@ def test_a_block_in_an_ask_survives_a_restart() -> None:
     summary."""
     first = engine(Provider("anthropic"), items=written("anthropic", LONE, ending="step"))
     compact(first, force=True)
-    portable = first.portable_messages
+    portable = first.conversation.portable_messages
     assert blocks(portable) == []
     assert str(portable[0]).count(SUMMARY_OPEN) == 1
     assert "Ask 0" in str(portable[0])
@@ -258,7 +264,7 @@ def test_a_block_in_an_ask_survives_a_restart() -> None:
 
 def take_up(made: Compressor, first: Compressor) -> None:
     """Go on in a new process with what the host kept."""
-    log = [message.wire for message, _ in first.list_arrived(0)]
+    log = [message.wire for message, _ in first.conversation.list_arrived(0)]
     made.resume(log, first.view, first.snapshot())
 
 
@@ -356,7 +362,7 @@ def test_the_item_survives_a_restart(provider: str, fails: bool) -> None:
     assert made.state.native == first.state.native
     assert made.messages == first.messages
     grow(made, provider)
-    log = [message.wire for message, _ in made.list_arrived(0)]
+    log = [message.wire for message, _ in made.conversation.list_arrived(0)]
     report = compact(made)
     assert report.status == "compacted"
     assert blocks(list(native.requests[0].messages)) == [sealed(1, provider)]
@@ -364,7 +370,7 @@ def test_the_item_survives_a_restart(provider: str, fails: bool) -> None:
     assert (SUMMARY_OPEN in str(made.messages)) == fails
     assert check(made.messages, provider=provider) == []
     for row in report.references:
-        assert made.recall(row.ref) == log[row.start : row.stop]
+        assert made.conversation.recall(row.ref) == log[row.start : row.stop]
 
 
 def test_a_list_that_begins_with_a_block_is_taken_as_it_is() -> None:
@@ -384,7 +390,7 @@ def test_another_provider_gets_our_summary_instead(provider: str, to: str) -> No
     compact(made)
     native = made.state.native
     assert native is not None
-    portable = made.portable_messages
+    portable = made.conversation.portable_messages
     assert blocks(portable) == []
     assert [one for one in made.messages if not blocks([one])][-1] == portable[-1]
     assert check(portable, provider=provider) == []
@@ -398,9 +404,9 @@ def test_another_provider_gets_our_summary_instead(provider: str, to: str) -> No
 def test_a_list_without_an_item_is_portable_as_it_is() -> None:
     """There is nothing to put anything in the place of."""
     made = engine(None, "anthropic")
-    assert made.portable_messages == made.messages
+    assert made.conversation.portable_messages == made.messages
     compact(made)
-    assert made.portable_messages == made.messages
+    assert made.conversation.portable_messages == made.messages
 
 
 # Whatever goes wrong
@@ -566,10 +572,16 @@ def test_no_law_is_broken_whatever_the_conversation(provider: str, data: st.Data
     items = data.draw(long_lists(provider))
     made = engine(native, items=items)
     seen = made.messages
-    known = {row.ref for row in made.references if made.recall(row.ref)}
+    known = {row.ref for row in made.conversation.references if made.conversation.recall(row.ref)}
     report = compact(made, force=True)
     laws = broken_laws(
-        seen, made.messages, report, made.recall, provider=provider, log=items, known=known
+        seen,
+        made.messages,
+        report,
+        made.conversation.recall,
+        provider=provider,
+        log=items,
+        known=known,
     )
     assert laws == []
     if report.summary_source.source == "native":
@@ -623,7 +635,10 @@ def test_no_answer_of_a_provider_breaks_a_law(
     made, before = engine(native), items_of(provider)
     report = compact(made)
     assert report.status == "compacted"
-    assert broken_laws(before, made.messages, report, made.recall, provider=provider) == []
+    assert (
+        broken_laws(before, made.messages, report, made.conversation.recall, provider=provider)
+        == []
+    )
     made.snapshot()
 
 

@@ -15,16 +15,16 @@ from tests.testing.rows import each_row
 
 from foldaway import Model, Options, check, load
 from foldaway._core.policy import Policy
-from foldaway.compaction.choose import LEAST_SUMMARY_TOKENS
+from foldaway.compaction.room import LEAST_SUMMARY_TOKENS
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import compress
 from foldaway.errors import CannotRepair, InvalidSetting, NotReadable, UnknownName, UnknownReference
 from foldaway.facts.frame import recognize
 from foldaway.summarizers.writers import Writers
 from foldaway.testing import assistant, call, media, result, system, talk, user
-from foldaway.tokens.estimate import Estimator
+from foldaway.transcript.estimate import Estimator
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 WORK = [Exchange(2, 2, 900)] * 6
 
@@ -206,7 +206,8 @@ def test_a_short_session_says_what_would_fold_it() -> None:
         items = written("openai-chat", [Exchange(steps, 1, 900)], ending="step")
         found = compress(items, context_length=200_000).report
         assert found.folded == 0
-        assert "keep_last" in (found.detail or " ".join(found.notes))
+        assert found.keeps_much
+        assert "keep fewer exchanges" in (found.detail or " ".join(found.notes))
     asked = written("openai-chat", [Exchange(3, 1, 900)] * 6)
     folded = compress(asked, context_length=200_000, options=Options(keep_last=1)).report
     assert folded.folded
@@ -366,7 +367,7 @@ def test_an_ask_that_is_only_an_image_stays_live(provider: str) -> None:
         else {"type": "image_url", "image_url": {"url": "https://example.test/a.png"}}
     )
     items += [{"role": "user", "content": [picture]}, {"role": "assistant", "content": "Seen."}]
-    policy = Policy(floor_tokens=500, summary_min_tokens=100, protect_first=0, min_tail=1)
+    policy = Policy(floor_tokens=500, protect_first=0, min_tail=1)
     made = compress(
         items, provider=provider, options=Options(keep_last=1), context_length=8_000, policy=policy
     )
@@ -378,7 +379,7 @@ def test_an_ask_that_is_only_an_image_stays_live(provider: str) -> None:
 def test_a_list_without_a_system_message_still_starts_with_a_user(provider: str) -> None:
     """Also where the tail starts at a user's message and the provider would not mind."""
     items = written(provider, [Exchange(1, 1, 900)] * 12, ending="reply")
-    policy = Policy(floor_tokens=500, summary_min_tokens=100, protect_first=0)
+    policy = Policy(floor_tokens=500, protect_first=0)
     made = compress(
         items, provider=provider, options=Options(keep_last=1), context_length=8_000, policy=policy
     )

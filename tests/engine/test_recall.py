@@ -13,7 +13,7 @@ from foldaway.engine.recall_tools import TOOLS, AnswerPage, answer_tool, find, r
 from foldaway.errors import UnknownName, UnknownReference
 from foldaway.sessions.session import Session
 from foldaway.testing import assistant, call, result, talk, user
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 WIRE = talk(
     user("Find the Needle."), assistant("On it.", call("grep", q="straße")), result("nothing here"),
@@ -57,11 +57,7 @@ def test_a_snippet_is_short_and_holds_the_text() -> None:
 def test_the_recall_tool_answers_with_the_originals() -> None:
     """As JSON, without a character changed."""
     text = answer_tool(
-        "foldaway_recall",
-        {"ref": "fa-0000000001"},
-        lambda ref: recall(ref, ROWS, LOG),
-        LOG,
-        PAGE,
+        "foldaway_recall", {"ref": "fa-0000000001"}, lambda ref: recall(ref, ROWS, LOG), LOG, PAGE
     )
     assert json.loads(text) == WIRE[:2]
 

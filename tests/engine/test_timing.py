@@ -10,12 +10,11 @@ from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model
 from foldaway._core.policy import Policy
-from foldaway.caching.economics import weigh
 from foldaway.caching.prices import Prices
 from foldaway.engine.compressor import Compressor
 from foldaway.testing import ScriptedSummarizer
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)
+SMALL = Policy(floor_tokens=500, target_ratio=0.6)
 PRICES = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True
 )
@@ -179,7 +178,8 @@ def test_what_is_put_off_is_planned_again_only_when_it_may_pay() -> None:
 @pytest.mark.parametrize("measured", [0.6, 1.0, 1.8])
 def test_what_was_put_off_is_made_when_it_pays(measured: float) -> None:
     """Also if the provider counts fewer tokens than we estimate, or more. Looking at every answer
-    would have found it earlier by no more than a tenth of what was read again.
+    would have found it no more than two looks earlier, each after a tenth more was read again: it
+    may pay at one moment of an exchange and not at the next.
     """
     made = Compressor(
         context_length=400_000, policy=Policy(save="most"), model=Model(prices=PRICES),
@@ -190,10 +190,10 @@ def test_what_was_put_off_is_made_when_it_pays(measured: float) -> None:
         made.append(item)
         made.report_usage(int(measured * made.estimate()))
         now = made.situation()
-        if not first and weigh(now).answer == "act":
+        if not first and now.weigh().answer == "act":
             first = now.reread_tokens
         if made.compact().status == "compacted":
-            assert first <= now.reread_tokens <= 1.1 * first + now.tokens_now
+            assert first <= now.reread_tokens <= 1.1 * 1.1 * first + now.tokens_now
             return
     raise AssertionError("it never paid")
 

@@ -20,7 +20,7 @@ from foldaway.summarizers.failures import CLASSES, PAUSES
 from foldaway.summarizers.writers import writers_of
 from foldaway.testing import ScriptedSummarizer
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+SMALL = Policy(floor_tokens=500)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
 GOOD = (
     '{"completed": [{"text": "The agent looked through the values.", "source": ""}], '
@@ -78,7 +78,10 @@ def test_what_a_model_wrote_stands_in_the_summary(how: str) -> None:
     assert (note.unchecked, note.added) == (2, 0)
     assert "Everything was checked before it was changed." in str(made.messages)
     assert made.state.prose is not None
-    assert broken_laws(ITEMS, made.messages, report, made.recall, provider="openai-chat") == []
+    assert (
+        broken_laws(ITEMS, made.messages, report, made.conversation.recall, provider="openai-chat")
+        == []
+    )
 
 
 def test_a_model_that_has_nothing_to_add_is_no_failure() -> None:

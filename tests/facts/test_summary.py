@@ -17,14 +17,10 @@ from foldaway.facts.summary import (
     EntryPiece,
     Section,
     Summary,
-    aimed,
-    focused,
-    merged,
     of_pieces,
     parse_summary,
-    render_summary,
 )
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 COUNTER = Estimator()
 LANGUAGES: tuple[Language, ...] = get_args(Language)
@@ -49,7 +45,7 @@ SUMMARIES = st.builds(
 def test_what_was_rendered_is_read_back(summary: Summary) -> None:
     """Every entry comes back in its section with its words and its source, in any language:
     nothing that an entry holds can end it, open another section or make another entry."""
-    found = parse_summary(render_summary(summary, COUNTER, 100_000))
+    found = parse_summary(summary.render(COUNTER, 100_000))
     for section in SECTIONS:
         wanted = [
             (row.text.strip(), f"earlier {row.source}") for row in summary.sections.get(section, ())
@@ -73,7 +69,7 @@ def test_no_heading_means_two_sections() -> None:
 def test_a_summary_stays_within_its_budget(summary: Summary, budget: int) -> None:
     """Entries go first, then empty sections, then the end of the last entry; below what forty
     letters cost there is nothing left to take away."""
-    text = render_summary(summary, COUNTER, budget)
+    text = summary.render(COUNTER, budget)
     assert COUNTER.count(text) <= budget or len(text) <= 41
 
 
@@ -86,14 +82,14 @@ def test_room_that_is_left_is_filled(budget: int, length: int, seed: Random) -> 
         for section in SECTIONS
         if section != "completed"
     }
-    text = render_summary(Summary(sections, brief=True), COUNTER, budget)
+    text = Summary(sections, brief=True).render(COUNTER, budget)
     assert 0.85 * budget <= COUNTER.count(text) <= budget
 
 
 @given(summary=SUMMARIES)
 def test_a_budget_for_everything_leaves_nothing_out(summary: Summary) -> None:
     """Every section that says something, in order, and every entry."""
-    text = render_summary(summary, COUNTER, 100_000)
+    text = summary.render(COUNTER, 100_000)
     headings = phrases_for(summary.language).headings
     assert [f"## {headings[name]}" for name in SECTIONS if summary.sections.get(name)] == [
         line for line in text.split("\n") if line.startswith("## ")
@@ -109,13 +105,13 @@ def test_the_goal_that_was_set_stands_first_letter_for_letter(
     one with the same words stands once.
     """
     goal = goal[:100]
-    whole = aimed(summary, goal, 10_000.0)
-    text = render_summary(whole, COUNTER, budget)
+    whole = summary.with_goal(goal, 10_000.0)
+    text = whole.render(COUNTER, budget)
     heading = phrases_for(summary.language).headings["goal"]
     under = text.split(f"## {heading}\n", 1)[1].removeprefix("(… ")
     assert "- " + goal.replace("\n", "\n  ") in under
-    assert aimed(whole, goal, 10_000.0) == whole
-    cut = aimed(summary, goal, 2.0 * len(goal) - 2).sections["goal"]
+    assert whole.with_goal(goal, 10_000.0) == whole
+    cut = summary.with_goal(goal, 2.0 * len(goal) - 2).sections["goal"]
     assert len(cut[0].text) <= max(len(goal) - 1, 16)
     others = summary.sections.get("goal", ())
     assert cut[1:] == tuple(entry for entry in others if entry.text != cut[0].text)
@@ -124,7 +120,7 @@ def test_the_goal_that_was_set_stands_first_letter_for_letter(
 def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
     """Cut at its end where it must be."""
     rows = (Entry("light " * 40, "m1", 1.0), Entry("The heavy one " * 40, "m2", 9.0))
-    text = render_summary(Summary({"blocked": rows}), COUNTER, 40)
+    text = Summary({"blocked": rows}).render(COUNTER, 40)
     assert "The heavy one" in text
     assert "light" not in text
     assert text.endswith("… [m2]")
@@ -140,7 +136,7 @@ def test_an_entry_that_does_not_fit_gives_up_its_lightest_pieces(budget: int) ->
     """An entry of many pieces is never dropped whole for a few tokens: the heaviest pieces stay,
     in their order, under the head, and little room is left unused."""
     entry = _long_entry()
-    shown = render_summary(Summary({"critical": (entry,)}, brief=True), COUNTER, budget)
+    shown = Summary({"critical": (entry,)}, brief=True).render(COUNTER, budget)
     kept = [n for n in range(10, 50) if f"value {n} of many" in shown]
     assert "`make`: " in shown or "`make`:\n" in shown
     assert kept == list(range(50 - len(kept), 50))
@@ -150,15 +146,15 @@ def test_an_entry_that_does_not_fit_gives_up_its_lightest_pieces(budget: int) ->
 def test_all_pieces_are_the_text_of_the_entry() -> None:
     """Where there is room, an entry of pieces reads as its text says."""
     entry = _long_entry()
-    shown = render_summary(Summary({"critical": (entry,)}), COUNTER, 10_000)
+    shown = Summary({"critical": (entry,)}).render(COUNTER, 10_000)
     assert entry.text.replace("\n", "\n  ") in shown
 
 
 def test_a_brief_summary_does_not_count_what_it_leaves_out() -> None:
     """There every word has to be worth its place."""
     rows = tuple(Entry(f"entry {n} " + "word " * 30, weight=float(n)) for n in range(20))
-    assert "more in the originals" in render_summary(Summary({"blocked": rows}), COUNTER, 400)
-    brief = render_summary(Summary({"blocked": rows}, brief=True), COUNTER, 400)
+    assert "more in the originals" in Summary({"blocked": rows}).render(COUNTER, 400)
+    brief = Summary({"blocked": rows}, brief=True).render(COUNTER, 400)
     assert "more in the originals" not in brief
 
 
@@ -166,16 +162,16 @@ def test_a_focus_is_told_before_what_is_as_heavy() -> None:
     """Entries that speak of the topic stay longest; without a word of it nothing changes."""
     rows = tuple(Entry(f"entry {n} of {'cache' if n == 3 else 'index'} " * 20) for n in range(9))
     summary = Summary({"critical": rows})
-    text = render_summary(focused(summary, "the cache"), COUNTER, 200)
+    text = summary.with_focus("the cache").render(COUNTER, 200)
     assert "entry 3" in text
-    assert "entry 3" not in render_summary(summary, COUNTER, 200)
-    assert focused(summary, " a ! ") is summary
+    assert "entry 3" not in summary.render(COUNTER, 200)
+    assert summary.with_focus(" a ! ") is summary
 
 
 def test_a_section_says_what_it_left_out() -> None:
     """Lighter entries go first and are counted."""
     long = tuple(Entry(f"entry {n} " + "word " * 30, weight=float(n)) for n in range(20))
-    text = render_summary(Summary({"blocked": long}), COUNTER, 400)
+    text = Summary({"blocked": long}).render(COUNTER, 400)
     assert "entry 19" in text
     assert "entry 0 " not in text
     assert "more in the originals)" in text
@@ -184,7 +180,7 @@ def test_a_section_says_what_it_left_out() -> None:
 def test_completed_actions_are_numbered_as_they_stand() -> None:
     """From one, without gaps, in the order in which they were done."""
     actions = tuple(Entry(f"`run {n}` " + "word " * 30, weight=float(n)) for n in range(20))
-    text = render_summary(Summary({"completed": actions}), COUNTER, 400)
+    text = Summary({"completed": actions}).render(COUNTER, 400)
     numbered = [line.split("`")[:2] for line in text.split("\n") if line[:1].isdigit()]
     assert [mark for mark, _ in numbered] == [f"{n}. " for n in range(1, len(numbered) + 1)]
     assert [name for _, name in numbered] == [f"run {n}" for n in range(20 - len(numbered), 20)]
@@ -194,14 +190,14 @@ def test_completed_actions_are_numbered_as_they_stand() -> None:
 def test_an_entry_names_its_message_at_its_end() -> None:
     """The label of the message stands last, whatever the words before it hold."""
     rows = (Entry("The user wrote: x", "m3"), Entry("Seen in [m4]", "m5"))
-    text = render_summary(Summary({"task": rows}), COUNTER, 1_000)
+    text = Summary({"task": rows}).render(COUNTER, 1_000)
     assert text.split("\n")[1:] == ["- The user wrote: x [m3]", "- Seen in [m4] [m5]"]
 
 
 def test_merging_keeps_the_older_first_and_each_entry_once() -> None:
     """What stands in both stands once; numbers add up."""
     older, newer = (Entry("a"), Entry("b")), (Entry("b"), Entry("c"))
-    both = merged(Summary({"goal": older}, numbered=2), Summary({"goal": newer}, numbered=3))
+    both = Summary({"goal": older}, numbered=2).merge(Summary({"goal": newer}, numbered=3))
     assert [entry.text for entry in both.sections["goal"]] == ["a", "b", "c"]
     assert both.numbered == 5
 
@@ -230,7 +226,7 @@ def test_text_under_no_heading_is_critical() -> None:
 def test_two_summaries_together_speak_as_the_newer_one() -> None:
     """Its language, and whether it is brief; the actions of both are counted."""
     newer = Summary({"goal": (Entry("Neu.", "m9"),)}, "ledger", 2, "de", brief=True)
-    both = merged(Summary({"goal": (Entry("Old.", "m1"),)}, "parsed", 3), newer)
+    both = Summary({"goal": (Entry("Old.", "m1"),)}, "parsed", 3).merge(newer)
     assert (both.language, both.brief, both.made_by, both.numbered) == ("de", True, "ledger", 5)
     assert [entry.text for entry in both.sections["goal"]] == ["Old.", "Neu."]
 
@@ -239,6 +235,6 @@ def test_two_summaries_together_speak_as_the_newer_one() -> None:
 def test_what_is_cut_keeps_its_source(words: int, budget: int) -> None:
     """A quotation without the message that it comes from would be nobody's."""
     entry = Entry("The user wrote: " + "some words of it " * words, "m12", 9.0)
-    text = render_summary(Summary({"task": (entry,)}), COUNTER, budget)
+    text = Summary({"task": (entry,)}).render(COUNTER, budget)
     line = next(line for line in text.split("\n") if "The user wrote" in line)
     assert line.endswith(" [m12]")

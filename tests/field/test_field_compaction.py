@@ -21,13 +21,13 @@ from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import Compressed, compress
 from foldaway.errors import UnknownReference
 from foldaway.facts.frame import SUMMARY_OPEN
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 FIXTURES = {
     file.stem: json.loads(file.read_text()) for file in sorted(Path(__file__).parent.glob("*.json"))
 }
 LATER = sorted(name for name, fixture in FIXTURES.items() if "later" in fixture)
-SMALL = Policy(floor_tokens=200, summary_min_tokens=100, protect_first=0, protect_last=1)
+SMALL = Policy(floor_tokens=200, protect_first=0, protect_last=1)
 WORK = [Exchange(2, 2, 900)] * 5
 
 
@@ -159,13 +159,13 @@ def test_headroom_1776_an_unknown_reference_is_a_terminal_error() -> None:
     engine.append(*grown("headroom-1776-expired-reference"))
     engine.compact(force=True)
     first = engine.state.references[0].ref
-    wanted = engine.recall(first)
+    wanted = engine.conversation.recall(first)
     for start in (100, 200, 300):
         engine.append(*written("openai-chat", WORK, start=start))
         engine.compact(force=True)
-        assert engine.recall(first) == wanted
+        assert engine.conversation.recall(first) == wanted
     with pytest.raises(UnknownReference, match="trying again cannot help"):
-        engine.recall("fa-eeeeeeeeee")
+        engine.conversation.recall("fa-eeeeeeeeee")
 
 
 @pytest.mark.parametrize("name", [

@@ -142,6 +142,7 @@ def main() -> int:
     parser.add_argument("--release", choices=("newest", "oldest"), action="append")
     parser.add_argument("--wire", choices=tuple(MODELS), action="append")
     parser.add_argument("--strategy", action="append", help="one that the driver knows")
+    parser.add_argument("--program", action="store_true", help="that of docs/integrations.md")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
@@ -149,6 +150,8 @@ def main() -> int:
         print(f"skipped: no stub provider at {TOOLKIT}; FOLDAWAY_AGENTS names another place")
         return 0
     rows: list[Played] = []
+    if given.program:
+        return run_programs(given.names, given.keep) * given.check
     for name in given.names or FRAMEWORKS:
         for release in given.release or ["newest", "oldest"]:
             for wire in given.wire or FRAMEWORKS[name].wires:
@@ -158,6 +161,31 @@ def main() -> int:
                     print(row_of(rows[-1]), flush=True)
     is_wrong = any(one.strategy == "foldaway" and not one.is_right for one in rows)
     return int(given.check and is_wrong)
+
+
+def run_programs(names: list[str], keep: Path | None) -> int:
+    """Run the programs of the page, two processes each; return whether one was not right."""
+    sys.path.insert(0, str(ROOT))
+    programs = importlib.import_module("tests.frameworks.programs")
+    is_wrong = False
+    for module, program in programs.read_programs().items():
+        name = next((one for one in FRAMEWORKS if one.replace("-", "_") == module), module)
+        if names and name not in names:
+            continue
+        python, version = environment_of(name, "newest")
+        row = Played(name, "as written", version, f"{program.lines} lines")
+        with folder(keep) as kept:
+            with stub(kept / "log") as provider:
+                script = importlib.import_module("provider").Script
+                row.failed = programs.run_twice(
+                    program, python, kept, provider, script, SCENARIO.window
+                )
+            judge(row, kept / "log")
+            row.compactions = sum(count for count, _ in sessions_in(kept / "home" / "sessions"))
+        print(row_of(row), flush=True)
+        is_right = row.compactions and row.recalled and not (row.invalid or row.too_long)
+        is_wrong |= bool(row.failed) or not is_right
+    return int(is_wrong)
 
 
 def row_of(row: Played) -> str:

@@ -18,8 +18,8 @@ from aiohttp import web
 
 from foldaway._core.policy import Policy
 from foldaway.gateway.app import listen, make_server
-from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
+from foldaway.gateway.options import GatewayOptions
 from foldaway.sessions.session import warm
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store

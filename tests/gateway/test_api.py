@@ -26,13 +26,13 @@ from starlette.testclient import TestClient
 
 from foldaway._core.exports import __version__
 from foldaway.errors import StoreUnavailable
-from foldaway.gateway.actions import make_context
+from foldaway.gateway.actions import ApiContext
 from foldaway.gateway.api import ENDPOINTS, ROOT, api_routes
 from foldaway.gateway.app import GatewayServer, make_app
-from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events, TooManyReaders
 from foldaway.gateway.guard import Owner
-from foldaway.sessions import Session
+from foldaway.gateway.options import GatewayOptions
+from foldaway.sessions import Session, SessionOptions
 from foldaway.sessions.retention import Retention
 from foldaway.stores import NewSession, Store, open_store
 
@@ -55,9 +55,14 @@ def talk(count: int, word: str = "zebra") -> list[dict[str, Any]]:
 def fill(store: Store) -> tuple[str, str]:
     """Put two sessions into a store, of which the first was compacted; return their ids."""
     long = Session(
-        store, "long", context_length=WINDOW, model="m",
-        new=NewSession(dialect="openai-chat", title="The long one", source="claude-code"),
-    )  # fmt: skip
+        store,
+        "long",
+        context_length=WINDOW,
+        model="m",
+        options=SessionOptions(
+            new=NewSession(dialect="openai-chat", title="The long one", source="claude-code")
+        ),
+    )
     long.append(*talk(30))
     long.used({"prompt_tokens": 6_000, "completion_tokens": 40})
     assert long.compact(force=True).status == "compacted"
@@ -159,7 +164,7 @@ def test_the_log_is_read_by_position_and_is_whole(api: Api) -> None:
 def test_a_view_is_what_the_model_sees_or_saw(api: Api) -> None:
     """The current one, one by its number, the log as it is; page by page."""
     now = api.get(f"/sessions/{api.long}/view", most=500)
-    seen = Session(api.store, session_id=api.long, context_length=WINDOW).messages
+    seen = Session.open(api.store, api.long, context_length=WINDOW).messages
     assert (now["view"], now["total"]) == (1, len(seen))
     assert len(now["messages"]) == len(seen) < 30
     assert now["messages"] == api.get(f"/sessions/{api.long}/view", number=1)["messages"]
@@ -255,9 +260,7 @@ def test_an_error_cannot_confirm_a_guess_at_a_secret(api: Api) -> None:
 def test_a_compaction_is_previewed_done_and_undone(fresh: Api) -> None:
     """A preview changes nothing and says what the compaction then does."""
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
-        *talk(30, "giraffe")[4:]
-    )
+    Session.open(fresh.store, fresh.short, context_length=WINDOW).append(*talk(30, "giraffe")[4:])
     before = fresh.get(path)
     shown = fresh.post(f"{path}/preview", keep_last=2, focus="the animals")
     assert shown["report"]["status"] == "compacted"
@@ -276,9 +279,7 @@ def test_a_budget_is_previewed_as_the_compaction_to_it_is_done(fresh: Api) -> No
     the fates cover the log; nothing changes.
     """
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
-        *talk(40, "giraffe")[4:]
-    )
+    Session.open(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
     before = fresh.get(path)
     shown = fresh.post(f"{path}/budgets", budgets=[90, 20, 50, 20, 100], focus="animals")
     assert [row["percent"] for row in shown["budgets"]] == [20, 50, 90, 100]
@@ -310,9 +311,7 @@ def test_a_budget_is_previewed_as_the_compaction_to_it_is_done(fresh: Api) -> No
 def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
     """The message of the user that the summary stands before counts as rewritten, not as kept."""
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
-        *talk(40, "giraffe")[4:]
-    )
+    Session.open(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
     shown = fresh.post(f"{path}/preview", target_tokens=1_000)
     assert [row["fate"] for row in shown["written"]] == ["rewritten"]
     fresh.post(f"{path}/compact", target_tokens=1_000)
@@ -323,7 +322,7 @@ def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
 def test_a_compaction_is_tried_again_on_how_it_was_then(fresh: Api) -> None:
     """Before a view the log is as long as it was, and the same compaction gives the same."""
     path = f"/sessions/{fresh.short}"
-    session = Session(fresh.store, session_id=fresh.short, context_length=WINDOW)
+    session = Session.open(fresh.store, fresh.short, context_length=WINDOW)
     session.append(*talk(30, "giraffe")[4:])
     first = session.compact(force=True)
     session.append(*talk(70, "lion")[30:])
@@ -553,7 +552,7 @@ def test_a_store_that_fails_is_an_answer(
 ) -> None:
     """Without a traceback, and with nothing that was said in the log."""
     store: Any = Broken(error)
-    context = make_context(store, GatewayOptions(), Events(), Retention(), lambda _: None)
+    context = ApiContext.of(store, GatewayOptions(), Events())
     client = TestClient(Starlette(routes=api_routes(context)))
     answer = client.get(f"{ROOT}/sessions")
     assert answer.status_code == status
@@ -575,7 +574,7 @@ def test_any_name_of_a_session_is_answered(api: Api, name: str) -> None:
 
 def routes_of(api: Api) -> set[tuple[str, str]]:
     """Return the method and path of every route that is there."""
-    context = make_context(api.store, GatewayOptions(), Events(), Retention(), lambda _: None)
+    context = ApiContext.of(api.store, GatewayOptions(), Events())
     found: set[tuple[str, str]] = set()
     for route in api_routes(context):
         within = route.routes if isinstance(route, Mount) else [route]
@@ -745,13 +744,10 @@ def test_readers_are_bounded_and_make_room_when_they_go(fresh: Api) -> None:
 def test_nothing_but_the_gateway_loads_a_server() -> None:
     """Neither `import foldaway` nor another command pays for `foldaway serve` or its pages."""
     source = Path(__file__).resolve().parents[2] / "src" / "foldaway"
-    loads = re.compile(
-        r"^(?:from|import) (?:foldaway\.gateway|foldaway\.inspector|starlette|uvicorn|aiohttp)",
-        re.M,
-    )
+    loads = re.compile(r"^(?:from|import) (?:foldaway\.gateway|starlette|uvicorn|aiohttp)", re.M)
     found = [path.relative_to(source) for path in source.rglob("*.py")
              if loads.search(path.read_text())]  # fmt: skip
-    known = {"gateway", "inspector", "integrations", "testing"}
+    known = {"gateway", "integrations", "testing"}
     assert {path.parts[0] for path in found} <= known
     script = (
         "import sys, foldaway.integrations.clients\n"

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.gateway.conversations import GatewayOptions, deadline
 from foldaway.gateway.identity import agent_of
+from foldaway.gateway.options import GatewayOptions
 from foldaway.gateway.requests import Passing, Turn, read_turn, unpack_body
 from foldaway.gateway.wires import CHAT, GEMINI, MESSAGES, RESPONSES, Route, route_of, usage_in
 
@@ -173,5 +173,5 @@ def test_agents_by_what_they_call_themselves() -> None:
 
 def test_a_larger_request_may_be_held_up_longer() -> None:
     sizes = (0, 200_000, 2_000_000, 4_000_000, 40_000_000)
-    least, small, middle, large, most = (deadline(size, GatewayOptions()) for size in sizes)
+    least, small, middle, large, most = (GatewayOptions().deadline(size) for size in sizes)
     assert least == small == 0.25 < middle < large == most == 2.0

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -20,8 +21,9 @@ from aiohttp import web
 
 from foldaway._core.policy import Policy
 from foldaway.errors import StoreUnavailable
-from foldaway.gateway.conversations import Conversation
+from foldaway.gateway.conversation import Conversation
 from foldaway.gateway.requests import Turn
+from foldaway.gateway.states import Standings
 from foldaway.sessions.too_long import SIGNS
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter
@@ -295,14 +297,16 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
         raise StoreUnavailable("here", "is locked", remedy="wait")
 
     with ThreadPoolExecutor(2) as pool:
-        conversation = Conversation(opened, pool)
+        told = Standings(lambda _: None, "key", "agent", "model")
+        stored: Any = SimpleNamespace(open=opened)
+        conversation = Conversation(stored, pool, told)
         turn = Turn("key", "model", "agent", b"{}", False)
-        first = asyncio.create_task(conversation.take_down(turn, {}))
+        first = asyncio.create_task(conversation.take_down(turn, {}, 0))
         while not is_inside.is_set():
             await asyncio.sleep(0)
         first.cancel()
         with pytest.raises(StoreUnavailable):
-            await conversation.take_down(turn, {})
+            await conversation.take_down(turn, {}, 0)
     assert not others.is_set()
 
 

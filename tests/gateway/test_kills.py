@@ -153,7 +153,7 @@ def check(store: Any, last: Any, sent: Sequence[bytes]) -> None:
     assert wanted in logs
     references = {name for body in sent for name in re.findall(rb"fa-[0-9a-f]{10}", body)}
     assert references
-    session = Session(store, session_id=known[logs.index(wanted)])
+    session = Session.open(store, known[logs.index(wanted)])
     whole = {json.dumps(one, sort_keys=True) for one in last["messages"]}
     for name in references:
         originals = session.recall(name.decode())

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from foldaway.gateway.owners import Owners
 from foldaway.sessions.library import Library
-from foldaway.sessions.project import project_at
+from foldaway.sessions.project import Project
 from foldaway.sessions.tools import answer
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
@@ -252,7 +252,7 @@ async def test_an_agent_recalls_what_was_folded_in_its_own_folder_only(
             listed = json.dumps(json.loads(stand.upstream.asked[-1])["messages"])
         (reference, *_) = re.findall(r"fa-[0-9a-f]{10}", listed)
         told = [
-            answer(Library(store, project=project_at(tmp_path / folder)), name, arguments)
+            answer(Library(store, project=Project.at(tmp_path / folder)), name, arguments)
             for folder in ("here", "elsewhere")
             for name, arguments in (
                 ("foldaway_sessions_recall", {"ref": reference}),

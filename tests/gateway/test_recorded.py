@@ -12,6 +12,7 @@ import pytest
 from aiohttp import WSMsgType, WSServerHandshakeError, web
 
 import foldaway
+from foldaway.sessions import internals
 from foldaway.stores.open import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +28,7 @@ def window_for(path: Path) -> int:
         *_, last = lines
     session = foldaway.Session(context_length=1_000_000)
     session.follow(request=json.loads(last)["body"].encode())
-    whole, settings = session.engine.estimate(), session.engine.settings
+    whole, settings = internals(session).engine.estimate(), internals(session).engine.settings
     beside = settings.outside_tokens
     room = int((beside + (whole - beside) * 0.7) / 0.85)
     return room + min(settings.output_tokens, room // 3)

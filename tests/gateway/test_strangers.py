@@ -25,11 +25,11 @@ from foldaway.errors import StoreUnavailable
 from foldaway.gateway.api_token import make_token, read_token
 from foldaway.gateway.app import make_app, make_server
 from foldaway.gateway.audit import Audit
-from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
+from foldaway.gateway.inspector.app import pages_beside
+from foldaway.gateway.inspector.lazy_pages import LazyPages, gateway_pages
+from foldaway.gateway.options import GatewayOptions
 from foldaway.gateway.unix_socket import listen_on_path
-from foldaway.inspector.app import pages_beside
-from foldaway.inspector.beside_gateway import LazyPages, gateway_pages
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 

@@ -131,7 +131,7 @@ async def test_large_results_are_reduced_at_first_sight_if_that_is_asked_for(
     """Only those that no model has seen, the same bytes each time and after a restart; the original
     stays in the store.
     """
-    policy = Policy(follow_arrival="bounded", arrival_tokens=500)
+    policy = Policy(follow_arrival="bounded", arrival_tools={"*": 500})
     asked: list[bytes] = []
     with open_store(tmp_path / "kept") as store:
         for steps in (range(4), range(3, 6)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import threading
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -58,6 +59,24 @@ def asked(own: list[Note], key: str = "thread-1", **more: Any) -> HostRequest:
 def sessions(folder: Path, **options: Any) -> HostSessions:
     options = {"context_length": WINDOW, "on_error": "raise", **options}
     return HostSessions("test", folder / "sessions.db", **options)
+
+
+def test_a_thread_without_its_list_finds_what_the_store_has(tmp_path: Path) -> None:
+    """A new process that hands over only what is said now, under the same id: a search finds what
+    was said before, and recall gives the place that it names."""
+    first = sessions(tmp_path)
+    assert first.turn(asked(notes(30, "kestrel port"))).is_changed
+    again = sessions(tmp_path)
+    again.turn(asked([Note("user", "Which port has the kestrel?")]))
+    found = again.answer("thread-1", "foldaway_search", {"text": "assistant 3: kestrel"})
+    place = re.search(r"recall (m7@\w+)", found)
+    assert place is not None, found
+    said = again.answer("thread-1", "foldaway_recall", {"ref": place[1]})
+    assert "assistant 3: kestrel port" in said
+    found = again.answer("thread-1", "foldaway_search", {"text": "a word that nobody said"})
+    assert found.startswith("nothing that was folded")
+    found = sessions(tmp_path).answer("thread-2", "foldaway_search", {"text": "kestrel"})
+    assert found.startswith("nothing that was folded")
 
 
 class TooLong(Exception):

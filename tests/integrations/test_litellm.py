@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -41,6 +43,26 @@ def test_only_keys_that_take_part_have_fewer_messages_sent(tmp_path: Path):
     assert asyncio.run(headers(_request(), OTHER, None)) is None
     assert len(_called(callback, TAKES_PART, _request())["messages"]) < whole
     assert asyncio.run(headers(_request(), TAKES_PART, None))["x-foldaway-compacted"] == "yes"
+
+
+def test_a_client_answers_the_calls_of_its_own_key(tmp_path: Path):
+    """By the key that it asks the proxy with, and the name that its requests give."""
+    store = str(tmp_path / "s.db")
+    callback = litellm.FoldawayCallback(store, context_length=8_000, on_error="raise")
+    hashed = SimpleNamespace(api_key=sha256(b"sk-a").hexdigest(), metadata={"foldaway": True})
+    _called(callback, hashed, _request())
+    said = json.dumps({"text": "assistant 0"})
+    answer = litellm.FoldawayCallback(store).answer
+    assert "assistant 0" in answer("sk-a", "task-7", "foldaway_search", said)
+    assert "assistant 0" not in answer("sk-b", "task-7", "foldaway_search", said)
+
+
+def test_the_sdk_answers_the_tools_that_it_offers(tmp_path: Path):
+    """In the conversation of its key; a wrong call gets a sentence."""
+    held = litellm.FoldawayCompletions("task-7", str(tmp_path / "s.db"), on_error="raise")
+    names = [one["function"]["name"] for one in held.tools]
+    assert names == ["foldaway_recall", "foldaway_search"]
+    assert held.answer("foldaway_recall", "{").startswith("no ref was given")
 
 
 def test_a_store_that_fails_lets_the_request_pass(tmp_path: Path):

@@ -38,3 +38,9 @@ def test_the_page_names_the_oldest_release(name: str) -> None:
     page = (ROOT / "docs" / "integrations.md").read_text()
     oldest = PLAYED[name]["oldest"][0].partition("==")[2]
     assert oldest.removesuffix(".0") in page
+
+
+def test_the_extra_for_openai_installs_beside_hermes() -> None:
+    """Hermes 0.19 pins 2.24.0; with a higher bound `foldaway[hermes,openai]` has no solution."""
+    (bound,) = re.findall(r">=([\d.]+)", EXTRAS["openai"][0])
+    assert numbers(bound) <= numbers("2.24.0")

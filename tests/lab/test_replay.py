@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.testing.strategies import PROVIDERS, valid_bodies, valid_lists
 
-from foldaway.caching.prices import Prices, bill
+from foldaway.caching.prices import Prices
 from foldaway.dialects.loading import load
 from foldaway.lab.cost_plots import cost_plot
 from foldaway.lab.recording import Recording, record
@@ -30,7 +30,6 @@ from foldaway.lab.simulation import (
     compact_at_share,
     compact_rarely,
     compacting,
-    make_call_rule,
     masking,
     planner,
     policy_at,
@@ -81,7 +80,7 @@ def test_append_only_costs_what_the_formula_says(prices: Prices) -> None:
     for new, answer in recording.calls():
         prompt += sum(entry.tokens for entry in new)
         output = sum(entry.tokens for entry in answer)
-        expected += bill(prices, prompt, before, output).usd
+        expected += prices.bill(prompt, before, output).usd
         before, prompt = prompt, prompt + output
     made = run(recording, append_only(), terms(prices))
     assert made.usd == pytest.approx(expected)
@@ -133,7 +132,7 @@ def test_compactions_stand_at_the_calls_that_were_chosen() -> None:
     """One before each of them and none elsewhere; chosen in hindsight they can only save."""
 
     def chosen(*calls: int) -> ReplayStrategy:
-        return compacting("in hindsight", policy_at(0.1), make_call_rule(frozenset(calls)))
+        return compacting("in hindsight", policy_at(0.1), frozenset(calls))
 
     recording = session(40)
     none = run(recording, chosen(), terms())

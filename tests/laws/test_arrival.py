@@ -14,23 +14,22 @@ from tests.testing.long_lists import exchanges, joined, long_lists, written
 from foldaway import check
 from foldaway._core.policy import ArrivalLevel, Policy
 from foldaway.compaction.arrival import ResultPolicy
-from foldaway.compaction.index import LogReading
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor, Step
 from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.saved import pack_view, unpack_view
+from foldaway.facts.reading import LogReading
 from foldaway.sessions.session import Session
-from foldaway.tokens import Estimator
-from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult
+from foldaway.transcript import Estimator, Folded, Kept, Message, Rewritten, Text, ToolResult
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 LEVELS: st.SearchStrategy[ArrivalLevel] = st.sampled_from(("lossless", "bounded"))
 
 
 def engine_for(provider: str, level: ArrivalLevel = "lossless") -> Compressor:
-    policy = replace(SMALL, arrival=level, arrival_tokens=200)
+    policy = replace(SMALL, arrival=level, arrival_tools={"*": 200})
     return Compressor(context_length=16_000, provider=provider, policy=policy)
 
 
@@ -48,14 +47,14 @@ def outputs(message: Message) -> list[str]:
 def assert_nothing_is_lost(engine: Compressor) -> None:
     """Each result is shown as it came, or as the same JSON, or as a marker of one that is shown
     above it, or with its original under its reference."""
-    log = [message for message, _ in engine.list_arrived(0)]
+    log = [message for message, _ in engine.conversation.list_arrived(0)]
     above: set[str] = set()
     for item in engine.view.items:
         match item:
             case Kept(start=start, stop=stop):
                 above.update(text for at in range(start, stop) for text in outputs(log[at]))
             case Rewritten(start=at, message=shown) if shown.origin == "arrival":
-                assert engine.recall(item.reference) == [log[at].wire]
+                assert engine.conversation.recall(item.reference) == [log[at].wire]
                 for was, now in zip(outputs(log[at]), outputs(shown), strict=True):
                     if now.startswith("[foldaway duplicate"):
                         assert item.reference in now
@@ -64,7 +63,7 @@ def assert_nothing_is_lost(engine: Compressor) -> None:
                         above.add(was)
                     else:
                         assert item.reference in now
-                        assert engine.arriving.level == "bounded"
+                        assert engine.conversation.arriving.level == "bounded"
             case Rewritten() | Folded():
                 pass
 
@@ -156,7 +155,7 @@ def test_facts_come_from_what_came(provider: str, data: st.DataObject) -> None:
     shown.append(items)
     length = len(items)
     assert shown.facts(0, length) == plain.facts(0, length)
-    assert shown.view_tokens <= plain.view_tokens
+    assert shown.shown.tokens <= plain.shown.tokens
 
 
 @given(data=st.data())

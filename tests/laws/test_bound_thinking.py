@@ -19,9 +19,10 @@ from foldaway._core.policy import Policy
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import compress
 from foldaway.engine.run import Run, finish_run
+from foldaway.sessions import internals
 from foldaway.sessions.session import Session
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 BINDS, FREE = "claude-opus-5-5", "claude-sonnet-4-5"
 FRAMES: dict[str, Any] = {
     "adaptive": {"type": "adaptive"},
@@ -259,7 +260,7 @@ def test_what_cannot_be_compacted_stays_with_the_reason() -> None:
     host.ask("Go.")
     for _ in range(30):
         host.step()
-    engine = host.session.engine
+    engine = internals(host.session).engine
     report = engine.compact(force=True, pinned=[engine.length - 1])
     assert (report.status, report.reason) == ("unchanged", "cannot")
     assert "thinking" in report.detail

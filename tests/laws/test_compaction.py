@@ -24,24 +24,27 @@ from tests.testing.long_lists import Exchange, exchanges, joined, long_lists, wr
 from foldaway import Model, Options, check, load
 from foldaway._core.policy import Policy
 from foldaway._core.report import Report
-from foldaway.compaction.measure import text_length
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import Compressed, compress
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator, text_length
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
 EVERY_WINDOW = pytest.mark.parametrize("window", [8_000, 64_000, 200_000])
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 POLICIES = st.builds(
     Policy, floor_tokens=st.sampled_from((500, 64_000)), protect_first=st.integers(0, 4),
-    protect_last=st.sampled_from((1, 5, 20)), summary_min_tokens=st.sampled_from((100, 2_000)),
+    protect_last=st.sampled_from((1, 5, 20)), summary_tokens=st.sampled_from((100, 12_000)),
     target_ratio=st.sampled_from((0.1, 0.2, 0.8)),
 )  # fmt: skip
-ARRIVALS = st.sampled_from((
-    SMALL, replace(SMALL, arrival="off"), replace(SMALL, arrival="bounded", arrival_tokens=120),
-))  # fmt: skip
+ARRIVALS = st.sampled_from(
+    (
+        SMALL,
+        replace(SMALL, arrival="off"),
+        replace(SMALL, arrival="bounded", arrival_tools={"*": 120}),
+    )
+)
 TARGETS = st.none() | st.sampled_from((500, 1_500, 4_000, 10_000))
 
 
@@ -189,9 +192,9 @@ def _assert_engine_laws(
     assert measured < tokens_of(transcript(provider, before))
     assert report.kept + report.rewritten + report.folded == len(log)
     for ref in set(REFERENCE.findall(json.dumps(after))):
-        assert engine.recall(ref)
+        assert engine.conversation.recall(ref)
     for row in engine.state.references:
-        back = engine.recall(row.ref)
+        back = engine.conversation.recall(row.ref)
         assert all(one is was for one, was in zip(back, log[row.start : row.stop], strict=True))
     ask = latest_ask(transcript(provider, log).messages)
     live = latest_ask(transcript(provider, after).messages)

@@ -24,7 +24,7 @@ EVERY_PROVIDER = pytest.mark.parametrize(
 )
 POLICIES = st.builds(
     Policy, floor_tokens=st.sampled_from((500, 64_000)), protect_first=st.integers(0, 4),
-    protect_last=st.sampled_from((1, 5, 20)), summary_min_tokens=st.sampled_from((100, 2_000)),
+    protect_last=st.sampled_from((1, 5, 20)), summary_tokens=st.sampled_from((100, 12_000)),
     target_ratio=st.sampled_from((0.1, 0.2, 0.8)), min_tail=st.integers(1, 5),
 )  # fmt: skip
 
@@ -79,7 +79,7 @@ def test_every_law_of_the_long_lived_form(provider: str, data: st.DataObject) ->
             after = load(engine.messages, dialect=dialect)
             assert tokens_of(after) < tokens_of(load(before, dialect=dialect))
         for row in engine.state.references:
-            back = engine.recall(row.ref)
+            back = engine.conversation.recall(row.ref)
             assert all(one is was for one, was in zip(back, log[row.start : row.stop], strict=True))
         if check(engine.messages, provider=provider):
             break

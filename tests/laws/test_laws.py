@@ -14,7 +14,7 @@ from tests.testing.strategies import PROVIDERS, Broken, broken_lists, valid_bodi
 
 from foldaway import check, dump, load, repair
 from foldaway.dialects.checking import check_transcript
-from foldaway.dialects.document import Record, read_document, write_document
+from foldaway.dialects.document import Document, Record
 from foldaway.dialects.jsontext import split_list, split_object
 from foldaway.dialects.profiles import profile_for, profile_named
 from foldaway.dialects.registry import dialect_named
@@ -200,10 +200,10 @@ def test_a_document_is_written_as_the_bytes_that_were_read(
     """Bytes out equal bytes in, for every layout, spacing, line end, mark and compression."""
     text = data.draw(_documents(dialect))
     packed = gzip.compress(text) if data.draw(st.booleans()) else text
-    document = read_document(packed, dialect=dialect)
+    document = Document.read(packed, dialect=dialect)
     assert document.warnings == ()
     transcripts = [record.transcript for record in document.records]
-    assert write_document(document, transcripts) == text
+    assert document.write(transcripts) == text
 
 
 @EVERY_DIALECT
@@ -213,7 +213,7 @@ def test_untouched_messages_keep_their_bytes_through_a_repair(
 ) -> None:
     """After a repair the bytes of every message without fault stand in the output, in order, and
     the output is a document that check accepts."""
-    document = read_document(data.draw(_documents(dialect, broken=True)), dialect=dialect)
+    document = Document.read(data.draw(_documents(dialect, broken=True)), dialect=dialect)
     profile = profile_for(dialect)
     try:
         mended = [repair_transcript(record.transcript, profile)[0] for record in document.records]
@@ -221,7 +221,7 @@ def test_untouched_messages_keep_their_bytes_through_a_repair(
         assume(False)
         raise
     assume(all(transcript.messages for transcript in mended))
-    written = write_document(document, mended)
+    written = document.write(mended)
     at = 0
     for record, transcript in zip(document.records, mended, strict=True):
         slices = _slices(record)
@@ -230,7 +230,7 @@ def test_untouched_messages_keep_their_bytes_through_a_repair(
             if message.position >= 0 and item == was[message.position].wire:
                 own = slices[message.position]
                 at = written.index(own, at) + len(own)
-    for record in read_document(written, dialect=dialect).records:
+    for record in Document.read(written, dialect=dialect).records:
         assert check_transcript(record.transcript, profile) == []
 
 

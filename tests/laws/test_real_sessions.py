@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from foldaway.dialects.checking import check_transcript
-from foldaway.dialects.document import Document, read_document, write_document
+from foldaway.dialects.document import Document
 from foldaway.dialects.loading import dump
 from foldaway.dialects.profiles import profile_for
 from foldaway.dialects.repairing import repair_transcript
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.shared
 def session_file(request: pytest.FixtureRequest) -> tuple[bytes, Document]:
     """Return the bytes of a file of sessions and the document in it."""
     packed: bytes = request.param.read_bytes()
-    return gzip.decompress(packed), read_document(packed)
+    return gzip.decompress(packed), Document.read(packed)
 
 
 def test_every_session_is_written_as_it_was_read(session_file: tuple[bytes, Document]) -> None:
@@ -37,7 +37,7 @@ def test_every_session_is_written_as_it_was_read(session_file: tuple[bytes, Docu
     data, document = session_file
     for line, record in zip(data.splitlines(), document.records, strict=True):
         assert dump(record.transcript) == json.loads(line)
-    assert write_document(document, [record.transcript for record in document.records]) == data
+    assert document.write([record.transcript for record in document.records]) == data
 
 
 def test_every_session_is_valid_or_can_be_repaired(session_file: tuple[bytes, Document]) -> None:

@@ -18,12 +18,16 @@ from foldaway.engine.saved import pack_view, unpack_view
 from foldaway.errors import Conflict, InvalidView
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 
 
-ARRIVALS = st.sampled_from((
-    SMALL, replace(SMALL, arrival="off"), replace(SMALL, arrival="bounded", arrival_tokens=120),
-))  # fmt: skip
+ARRIVALS = st.sampled_from(
+    (
+        SMALL,
+        replace(SMALL, arrival="off"),
+        replace(SMALL, arrival="bounded", arrival_tools={"*": 120}),
+    )
+)
 
 
 def engine_for(provider: str, policy: Policy = SMALL) -> Compressor:
@@ -64,7 +68,7 @@ def test_a_session_taken_up_again_goes_on_as_if_it_had_never_stopped(
         assert json.dumps(kept.messages) == json.dumps(lived.messages)
         assert kept.state.references == lived.state.references
         for row in lived.state.references:
-            assert kept.recall(row.ref) == lived.recall(row.ref)
+            assert kept.conversation.recall(row.ref) == lived.conversation.recall(row.ref)
         after = lived.messages
         grown = joined(provider, after, written(provider, data.draw(exchanges(most=3)),
                                                 start=100 * number))  # fmt: skip

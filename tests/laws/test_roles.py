@@ -23,7 +23,7 @@ from foldaway.transcript import Message, Text, render
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 
 
 def new_neighbors(
@@ -63,7 +63,7 @@ def test_a_compaction_puts_no_two_messages_of_the_user_side_by_side(
     items = data.draw(long_lists(provider))
     for number in range(1, 4):
         pinned = data.draw(st.frozensets(st.integers(0, len(items) - 1), max_size=2))
-        policy = Policy(floor_tokens=500, summary_min_tokens=100,
+        policy = Policy(floor_tokens=500,
                         protect_first=data.draw(st.integers(0, 4)))  # fmt: skip
         made = compress(
             items, provider=provider, policy=policy, target_tokens=2_000,

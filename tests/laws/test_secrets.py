@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foldaway import Compressor, compress, load
+from foldaway import compress, load
 from foldaway._core.policy import Policy
 from foldaway.dialects.conversion import convert
+from foldaway.engine import Compressor
 from foldaway.facts.frame import recognize, summary_text
 from foldaway.testing import ScriptedSummarizer
 from foldaway.transcript import Text, ToolResult
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100, protect_last=2)
+SMALL = Policy(floor_tokens=500, protect_last=2)
 BODY = "R4tq8ZbW2mKx7LpV9sYc3NdG6hJf1TeA5uQo"
 PEM = "\n".join(("-----BEGIN RSA PRIVATE KEY-----", *["MIIEowIBAAKCAQEA" + BODY] * 4,
                  "-----END RSA PRIVATE KEY-----"))  # fmt: skip

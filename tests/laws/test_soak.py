@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.testing.strategies import PROVIDERS, broken_lists, valid_lists
 
 from foldaway import check, dump, load, repair
-from foldaway.dialects.document import read_document, write_document
+from foldaway.dialects.document import Document
 from foldaway.dialects.profiles import profile_named
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import CannotRepair, NotReadable
@@ -37,8 +37,8 @@ def test_every_law_of_a_list_that_its_provider_accepts(provider: str, data: st.D
     assert [dialect.encode(message.rewritten()) for message in transcript.messages] == items
     _assert_groups_hold(transcript)
     text = json.dumps(items).encode()
-    document = read_document(text, dialect=dialect.name)
-    assert write_document(document, [record.transcript for record in document.records]) == text
+    document = Document.read(text, dialect=dialect.name)
+    assert document.write([record.transcript for record in document.records]) == text
     assert items == before
 
 

@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 from tests.testing.laws import SUMMARY, broken_laws
 from tests.testing.long_lists import Exchange, long_lists, written
 
-from foldaway import Compressor, compress, load
+from foldaway import compress, load
 from foldaway._core.policy import Policy
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.profiles import profile_named
+from foldaway.engine import Compressor
 from foldaway.facts.summary import SECTIONS
 from foldaway.summarizers.writers import writers_of
 from foldaway.testing import ScriptedSummarizer
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=800)
+SMALL = Policy(floor_tokens=500)
 SECRET = "ghp_R4tq8ZbW2mKx7LpV9sYc3NdG6hJf1TeA5uQo"
 FRAME_TOKENS = 160
 """What stands around a summary."""

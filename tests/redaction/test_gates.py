@@ -11,16 +11,10 @@ from math import isclose, log2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.redaction.field_secrets import (
-    MAX_WRAPPED,
-    is_wrapped,
-    string_in_wrap,
-    wrapped_values,
-)
+from foldaway.redaction.field_secrets import MAX_WRAPPED, is_wrapped, string_in_wrap, wrapped_values
 from foldaway.redaction.fields import is_unbalanced, value_at
-from foldaway.redaction.gates import is_label, is_opaque
-from foldaway.redaction.gates import random as is_random
-from foldaway.redaction.values import entropy, is_named, is_unspeakable, looks_random, real
+from foldaway.redaction.gates import is_label, is_opaque, is_random
+from foldaway.redaction.values import entropy, is_named, is_real, is_unspeakable, looks_random
 
 
 @given(st.binary(min_size=1, max_size=256))
@@ -47,9 +41,9 @@ def test_what_looks_random_alternates(text: str) -> None:
 def test_a_filler_counts_only_as_a_word_of_its_own() -> None:
     """`fake` within a token is chance; `fake` as a part of a name is not."""
     body = b"sk-ant-admin01-abc12fake-456def789ghij-klmnopqrstuvwx-3456yza789bcde-12fakehij"
-    assert real(body)
+    assert is_real(body)
     for filler in (b"sk-fake-key", b"your-token", b"my_secret_1", b"fake_token_1", b"AKIA-xxxx-1"):
-        assert not real(filler)
+        assert not is_real(filler)
 
 
 def test_words_can_be_spoken_and_random_letters_cannot() -> None:

@@ -10,13 +10,7 @@ import re2 as untyped_re2  # pyright: ignore[reportMissingTypeStubs]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.redaction.matching import (
-    Automaton,
-    Pattern,
-    PatternSet,
-    inner_calls,
-    public_calls,
-)
+from foldaway.redaction.matching import Automaton, Pattern, PatternSet, inner_calls, public_calls
 
 re2 = cast("Any", untyped_re2)
 PATTERNS = (r"a+(?P<value>b*)", r"(?m)(?:^|x)(\d+)|(z)", r"token=\S+")

@@ -9,7 +9,7 @@ from tests.testing.rows import each_row
 
 from foldaway.errors import InvalidSetting
 from foldaway.reduction import Truncation, reduce_on_arrival
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 COUNTER = Estimator()
 POLICY = Truncation(

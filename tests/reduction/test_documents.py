@@ -135,3 +135,21 @@ def test_code_says_when_it_was_read_without_a_parser() -> None:
     assert reduce(text, "code", 200).notes == (
         "read by indentation; foldaway[code] reads by syntax",
     )
+
+
+@each_row("form", ["json", "jsonl"])
+def test_a_field_named_after_a_secret_is_hidden_in_json_that_is_reduced(form: str) -> None:
+    """Whatever its value looks like, on every level; tokens of pages stay, agents go on by them."""
+    rows: list[dict[str, object]] = [
+        {"n": n, "config": {"api_key": f"value-{n}-of-it"}} for n in range(300)
+    ]
+    rows[0] = {"next_page_token": "page-2-of-3"}
+    rows[-1] = {"Password": "correct horse"}
+    text = json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows))
+    done = reduce(text, None, 300)
+    assert done.kind == form
+    assert '"api_key":"(hidden)"' in done.text.replace(": ", ":")
+    assert "page-2-of-3" in done.text
+    assert "-of-it" not in done.text
+    assert "correct horse" not in done.text
+    assert reduce(done.text, None, 300).text == done.text

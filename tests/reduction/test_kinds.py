@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sysconfig
+from pathlib import Path
 
 from tests.testing.rows import each_row
 
@@ -66,3 +68,41 @@ def test_a_name_does_not_make_json() -> None:
     """Whether a text is JSON is seen from the text alone, and JSON is JSON under any name."""
     assert detect_kind("{broken", "a.json") != "json"
     assert detect_kind(json.dumps([1]), "a.py") == "json"
+
+
+SOURCES = Path(sysconfig.get_paths()["stdlib"])
+
+
+def test_source_files_are_code_without_their_names() -> None:
+    """Of the standard library, tables and files that are mostly documentation included; at most
+    one in a hundred is taken for something else.
+    """
+    files = [
+        path
+        for path in sorted(SOURCES.rglob("*.py"))
+        if "site-packages" not in path.parts and path.stat().st_size > 4_000
+    ][::5]
+    other = [path for path in files if detect_kind(path.read_text("utf-8", "replace")) != "code"]
+    assert len(files) > 100
+    assert len(other) <= len(files) // 100, other
+
+
+@each_row(
+    ("kind", "text"),
+    [
+        (
+            "code",
+            '"""What a long module is for.\n' + "It says so in many words here.\n" * 60 + '"""\n',
+        ),
+        ("code", '"use strict";var a=(t,e)=>{return e(t)};' * 40),
+        ("log", "started\nimport of data failed\nthe loader is ready\n" * 30),
+        ("log", "worker {3} took (12 ms)\nif this persists, see the manual\n" * 30),
+        (
+            "prose",
+            "# Use\n\n- one\n- two\n\n```python\nimport os\n\ndef f(x):\n    return os\n```\n",
+        ),
+    ],
+)
+def test_words_of_a_language_in_a_line_make_no_program(kind: Kind, text: str) -> None:
+    """A program declares, and has no long text around what it declares."""
+    assert detect_kind(text) == kind

@@ -13,7 +13,7 @@ from tests.testing.rows import each_row
 from foldaway import reduce
 from foldaway.errors import InvalidSetting, UnknownName
 from foldaway.reduction import KINDS, Kind, Reduced, detect_kind
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 REFERENCE = "fa-0123456789"
 

@@ -127,3 +127,23 @@ def test_secrets_under_known_names_are_not_shown() -> None:
     assert "sk-12345" not in shown
     assert "hunter2" not in shown
     assert "- api_key: (hidden)" in shown
+
+
+@each_row(
+    ("name", "arguments", "output", "hidden"),
+    [
+        ("Bash", {"command": "env"}, "SHOP_API_KEY=zx81spectrum\nexit 0", "zx81spectrum"),
+        ("Read", {"file_path": "a.yaml"}, "api_key: 'zx81spectrum'\nname: shop", "zx81spectrum"),
+        ("get", {}, '{"error": "bad api_key: zx81spectrum"}', "zx81spectrum"),
+        ("get", {}, '{"log": "api_key=zx81spectrum"}', "zx81spectrum"),
+    ],
+)
+def test_values_of_an_api_key_are_hidden_in_every_rendering(
+    name: str, arguments: dict[str, object], output: str, hidden: str
+) -> None:
+    """In a process, a file, a failure and a text in a field; code that reads one is no value."""
+    shown = render_result(name, arguments, output)
+    assert hidden not in shown
+    assert "(hidden)" in shown
+    code_ = "api_key = os.environ2['KEY']\npassword = read_password1(name)"
+    assert code_ in render_result("Read", {"file_path": "a.py"}, code_)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.sessions.talking import WINDOW, talk
 
+from foldaway.sessions import SessionOptions
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession
@@ -27,9 +28,12 @@ def begin(kept: Store) -> Callable[..., Session]:
 
     def made(*messages: Any, **new: Any) -> Session:
         session = Session(
-            kept, new=NewSession(dialect="openai-chat", **{"title": "Modules", **new}),
+            kept,
             **WINDOW,
-        )  # fmt: skip
+            options=SessionOptions(
+                new=NewSession(dialect="openai-chat", **{"title": "Modules", **new})
+            ),
+        )
         first = {"role": "system", "content": "You help."}
         session.append(*(messages or (first, *talk(0, 20))))
         return session

@@ -6,7 +6,7 @@ from typing import Any
 
 from foldaway import Policy
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 WINDOW: Any = {"context_length": 8_000, "policy": SMALL}
 
 

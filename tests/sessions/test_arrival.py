@@ -7,9 +7,9 @@ from typing import Any
 
 from foldaway._core.policy import ArrivalLevel, Policy
 from foldaway.dialects.jsontext import dump_bytes
-from foldaway.sessions.events import SessionEvent
+from foldaway.sessions import SessionOptions
 from foldaway.sessions.exporting import export
-from foldaway.sessions.hooks import Hooks
+from foldaway.sessions.hooks import Hooks, SessionEvent
 from foldaway.sessions.rows import new_message
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
@@ -21,9 +21,7 @@ FIRST = {"role": "user", "content": "Look."}
 
 
 def by(level: ArrivalLevel) -> Any:
-    policy = Policy(
-        floor_tokens=500, summary_min_tokens=100, protect_last=4, arrival=level, arrival_tokens=90
-    )
+    policy = Policy(floor_tokens=500, protect_last=4, arrival=level, arrival_tools={"*": 90})
 
     return {"context_length": 8_000, "policy": policy}
 
@@ -39,7 +37,7 @@ def step(number: int, text: str) -> list[Any]:
 
 def begun(store: Store, level: ArrivalLevel = "lossless", **options: Any) -> Session:
     new = NewSession(dialect="openai-chat")
-    session = Session(store, new=new, **by(level), **options)
+    session = Session(store, **by(level), **options, options=SessionOptions(new=new))
     session.append(FIRST, *step(1, ROWS))
     session.append(*step(2, ROWS))
     return session
@@ -51,7 +49,7 @@ def test_another_process_shows_the_same_bytes_whatever_its_policy(store: Store) 
     assert session.messages[2]["content"] == json.dumps(json.loads(ROWS), separators=(",", ":"))
     assert session.messages[4]["content"].startswith("[foldaway duplicate")
     for level in ("off", "bounded"):
-        again = Session(store, session_id=session.id, **by(level))
+        again = Session.open(store, session.id, **by(level))
         assert again.messages == session.messages
     assert session.branch(4).messages == session.messages[:4]
     for number in range(3, 12):
@@ -59,11 +57,11 @@ def test_another_process_shows_the_same_bytes_whatever_its_policy(store: Store) 
     before = session.messages
     assert session.compact(force=True).status == "compacted"
     session.append(*step(12, ROWS))
-    other = Session(store, session_id=session.id, **by("off"))
+    other = Session.open(store, session.id, **by("off"))
     assert other.messages == session.messages
     assert other.undo()
     assert other.messages[: len(before)] == before
-    fresh = Session(store, session_id=session.id, **by("bounded"))
+    fresh = Session.open(store, session.id, **by("bounded"))
     assert fresh.messages == other.messages
 
 
@@ -73,7 +71,7 @@ def test_the_store_alone_leads_back_from_a_marker(store: Store) -> None:
     reference = session.messages[4]["content"][33:46]
     (place,) = store.places(reference, session_id=session.id)
     assert place.reference.positions == (4, 5)
-    again = Session(store, session_id=session.id, **by("off"))
+    again = Session.open(store, session.id, **by("off"))
     assert again.recall(reference)[0]["content"] == ROWS
 
 
@@ -84,12 +82,12 @@ def test_what_was_sent_by_somebody_else_stays_as_it_is(store: Store) -> None:
     old = [FIRST, *step(1, ROWS), *step(2, ROWS)]
     rows = [new_message(Message("user", (), wire=one), 1) for one in old]
     store.append(info.id, rows)
-    session = Session(store, session_id=info.id, **by("lossless"))
+    session = Session.open(store, info.id, **by("lossless"))
     assert session.messages == old
     session.append(*step(3, ROWS))
     assert session.messages[:-2] == old
     assert session.messages[-1]["content"].startswith("[foldaway duplicate")
-    again = Session(store, session_id=info.id, **by("off"))
+    again = Session.open(store, info.id, **by("off"))
     assert again.messages == session.messages
 
 

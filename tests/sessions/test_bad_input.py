@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import shutil
 import subprocess
@@ -14,8 +15,9 @@ import pytest
 from tests.sessions.test_follow import WINDOW, WORDS, spoken, talk
 from tests.testing.rows import each_row
 
-from foldaway import check
+from foldaway import Model, Policy, check, compress, open_memory, reduce
 from foldaway.errors import InvalidSetting, NotReadable, StoreUnavailable
+from foldaway.sessions import Chat, Inbox, SessionOptions
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 
@@ -29,7 +31,7 @@ def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong:
     session = Session()
     with pytest.raises(NotReadable, match=r"no message|not readable|message"):
         session.append({"role": "user", "content": "hi"}, wrong)
-    assert not session.is_begun
+    assert not session.id
     for given_wrong in ("hello", 42, {"role": "user"}):
         with pytest.raises(NotReadable, match="list"):
             session.follow(given_wrong)  # pyright: ignore[reportArgumentType]
@@ -39,12 +41,20 @@ def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong:
 
 @each_row("setting", [
     {"key": 7}, {"policy": {"threshold": 0.5}}, {"context_length": "8000"},
-    {"context_length": 8e3}, {"on_error": "ignore"},
+    {"context_length": 8e3}, {"model": 7}, {"redact": "x"}, {"tools": "x"}, {"system": 7},
+    {"hooks": {}}, {"options": {"on_error": "pass"}}, {"store": 5}, {"store": object()},
+    {"summarizer": 5}, {"summarizer": print}, {"tools": [print]},
 ])  # fmt: skip
 def test_a_setting_that_cannot_be_is_refused_by_its_name(setting: Any) -> None:
-    """When the session is opened."""
+    """When the session is opened, whatever it is called with; a dict says how to write it."""
     with pytest.raises(InvalidSetting, match=next(iter(setting))):
         Session(**setting)
+    wrong: Any = "ignore"
+    with pytest.raises(InvalidSetting, match="on_error"):
+        SessionOptions(on_error=wrong)
+    a_dict: Any = {"threshold": 0.5}
+    with pytest.raises(InvalidSetting, match=r"write policy=Policy\(\*\*"):
+        Session(policy=a_dict)
 
 
 def test_what_cannot_be_asked_of_a_session_is_refused_by_its_name() -> None:
@@ -52,10 +62,73 @@ def test_what_cannot_be_asked_of_a_session_is_refused_by_its_name() -> None:
     wrong: Any = "always"
     with pytest.raises(InvalidSetting, match="when"):
         Session().follow(talk(1), when=wrong)
-    for usage in ("x", 1.5, [1]):
+    for usage in ("x", 1.5, [1], {"foo": 1}):
         with pytest.raises(InvalidSetting, match="usage"):
             Session().used(usage)
     Session().used(None)
+
+
+_Wrong: Any = 5
+_TEXT: Any = "5"
+
+
+def _call_wrong(method: str, *given: Any, **named: Any) -> Callable[[], object]:
+    session = Session(context_length=8_000)
+    session.append(*talk(2))
+    return lambda: getattr(session, method)(*given, **named)
+
+
+@each_row("name, call", [
+    ("policy", lambda: compress([], policy={"threshold": 0.5})),  # pyright: ignore
+    ("options", lambda: compress([], options={"focus": "x"})),  # pyright: ignore
+    ("model", lambda: compress([], model=_Wrong)),
+    ("context_length", lambda: compress([], context_length=_TEXT)),
+    ("target_tokens", lambda: compress([], target_tokens=_TEXT)),
+    ("text", lambda: reduce(_Wrong)),
+    ("budget_tokens", lambda: reduce("x", budget_tokens=_TEXT)),
+    ("where", lambda: open_store(_Wrong)),
+    ("store", lambda: open_memory(_TEXT)),
+    ("store", lambda: Inbox(_TEXT, "chat")),
+    ("store", lambda: Chat(_TEXT, _Wrong)),
+    ("message", lambda: Inbox(open_store(":memory:"), "chat").put(_Wrong)),
+    ("threshold", lambda: Policy(threshold=_TEXT)),
+    ("name", lambda: Model(_Wrong)),
+    ("context_length", lambda: Model("m", context_length=_TEXT)),
+    ("new", lambda: SessionOptions(new={"title": "x"})),  # pyright: ignore
+    ("clock", lambda: SessionOptions(clock=_Wrong)),
+    ("session_id", lambda: Session.open(":memory:", _Wrong)),
+    ("keep_last", _call_wrong("compact", keep_last="2", force=True)),
+    ("target_tokens", _call_wrong("preview", target_tokens="2")),
+    ("focus", _call_wrong("compact", focus=5, force=True)),
+    ("position", _call_wrong("pin", "0")),
+    ("reference", _call_wrong("recall", 5)),
+    ("call", _call_wrong("send", "client")),
+    ("error", _call_wrong("recover", "too long")),
+    ("task", _call_wrong("delegate", 5)),
+    ("budget", _call_wrong("delegate", "x", budget="5")),
+    ("child", _call_wrong("take_result", "id", "x")),
+    ("title", _call_wrong("change", title=5)),
+])  # fmt: skip
+def test_a_wrong_argument_is_refused_by_its_name(name: str, call: Callable[[], object]) -> None:
+    """Not by an error from inside, and the sentence says what is wanted."""
+    with pytest.raises(InvalidSetting, match="it must be ") as refused:
+        call()
+    assert refused.value.name == name
+
+
+def test_a_client_that_awaits_is_not_sent_with_send() -> None:
+    """Nor the other way round: each is told the other."""
+    session = Session()
+    session.append(*talk(1))
+
+    async def ask(**_: object) -> dict[str, str]:
+        return {"role": "assistant", "content": "x"}
+
+    with pytest.raises(InvalidSetting, match=r"asend\(\)"):
+        session.send(ask)
+    wrong: Any = dict
+    with pytest.raises(InvalidSetting, match=r"send\(\)"):
+        asyncio.run(session.asend(wrong))
 
 
 def test_a_key_of_another_wire_format_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -63,7 +136,7 @@ def test_a_key_of_another_wire_format_is_refused_and_left_alone(tmp_path: Path) 
     Session(tmp_path, "k").append(*talk(1))
     with pytest.raises(InvalidSetting, match="openai-chat"):
         Session(tmp_path, "k").follow(
-            request={"model": "m", "max_tokens": 9, "messages": spoken("anthropic", 3)},
+            request={"model": "m", "max_tokens": 9, "messages": spoken("anthropic", 3)}
         )
     assert Session(tmp_path, "k").info.length == 4
 
@@ -85,7 +158,7 @@ def test_a_host_may_ask_for_its_own_list_if_the_session_fails() -> None:
     whole = talk(4)
     for on_error in ("raise", "pass"):
         store: Any = Broken(open_store(":memory:"))
-        session = Session(store, "k", on_error=on_error, **WINDOW)
+        session = Session(store, "k", **WINDOW, options=SessionOptions(on_error=on_error))
         session.follow(whole[:8])
         store.is_gone = True
         if on_error == "raise":
@@ -108,14 +181,14 @@ def fails(_message: Any) -> str:
 def test_a_list_that_cannot_be_read_goes_through_if_the_host_asked_for_that(wrong: Any) -> None:
     """Its own objects, with the reason; a function of the host that raises is no other."""
     whole = [*talk(1), wrong]
-    found = Session(on_error="pass").follow(whole)
+    found = Session(options=SessionOptions(on_error="pass")).follow(whole)
     assert all(map(operator.is_, found.messages, whole))
     assert len(found.messages) == len(whole)
     assert found.error.startswith("NotReadable: ")
-    found = Session(on_error="pass", same=fails).follow(talk(1))
+    found = Session(options=SessionOptions(on_error="pass", same=fails)).follow(talk(1))
     assert (found.messages, found.error) == (talk(1), "ZeroDivisionError: of the host")
     with pytest.raises(ZeroDivisionError):
-        Session(same=fails).follow(talk(1))
+        Session(options=SessionOptions(same=fails)).follow(talk(1))
 
 
 @pytest.mark.parametrize("count", [1, 15])
@@ -150,11 +223,11 @@ def test_a_request_that_cannot_be_read_goes_through_if_the_host_asked_for_that(
     """Its own object, with the reason; otherwise the error names the place."""
     with pytest.raises(NotReadable):
         Session().follow(request=request_given)
-    session = Session(on_error="pass")
+    session = Session(options=SessionOptions(on_error="pass"))
     found = session.follow(request=request_given)
     assert found.body is request_given
     assert found.error.startswith("NotReadable: ")
-    assert not session.is_begun
+    assert not session.id
     with pytest.raises(NotReadable, match="list"):
         session.follow(42)  # pyright: ignore[reportArgumentType]
 
@@ -174,8 +247,8 @@ def test_a_store_whose_file_went_away_is_noticed(
     """Nothing is written to a file that nobody will find again; one that is put back goes on."""
     home, whole = tmp_path / "home", talk(8)
     session, passing = (
-        Session(home, "a", on_error="raise", **WINDOW),
-        Session(home, "b", on_error="pass", **WINDOW),
+        Session(home, "a", **WINDOW, options=SessionOptions(on_error="raise")),
+        Session(home, "b", **WINDOW, options=SessionOptions(on_error="pass")),
     )
     for one in (session, passing):
         one.follow(whole[:8])
@@ -194,14 +267,14 @@ FULL = """
 import json, resource, signal, sys
 from pathlib import Path
 from foldaway.errors import StoreUnavailable
-from foldaway.sessions.session import Session
+from foldaway import Session, SessionOptions
 words = "and the words that fill a window go on and on " * 12
 whole = [{"role": role, "content": f"{n} {words}"} for n in range(120)
          for role in ("user", "assistant")]
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 for on_error in ("raise", "pass"):
     home = Path(sys.argv[1], on_error)
-    session = Session(home, "k", on_error=on_error)
+    session = Session(home, "k", options=SessionOptions(on_error=on_error))
     session.follow(whole[:8])
     most = max(path.stat().st_size for path in home.rglob("*") if path.is_file())
     resource.setrlimit(resource.RLIMIT_FSIZE, (most + 2_000, resource.RLIM_INFINITY))
@@ -269,3 +342,11 @@ def test_a_message_of_50_megabytes_is_taken(tmp_path: Path, place: int, text: st
     seconds, megabytes = printed_by(HUGE, str(tmp_path), str(place), text).split()
     assert float(seconds) < 30
     assert int(megabytes) < 1_500
+
+
+def test_a_role_that_no_provider_knows_is_refused_by_its_name() -> None:
+    """Before anything is written, with the roles that there are."""
+    session = Session()
+    with pytest.raises(NotReadable, match="'human'; write system"):
+        session.append({"role": "human", "content": "Hello."})
+    assert session.id == ""

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.sessions import SessionOptions
 from foldaway.sessions.library import Library
 from foldaway.sessions.session import Session
 from foldaway.sessions.tools import answer
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession
 from foldaway.testing import ScriptedSummarizer
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 Begin = Callable[..., Session]
 PROMPT = {"role": "system", "content": "You are the unlisted assistant."}
@@ -52,9 +53,11 @@ def test_a_brief_has_what_a_model_wrote(kept: Store) -> None:
     """It is kept with the session, and nobody pays for it twice."""
     prose = '{"decisions": [{"text": "Everything was checked before it was changed."}]}'
     session = Session(
-        kept, new=NewSession(dialect="openai-chat"), context_length=12_000,
+        kept,
+        context_length=12_000,
         summarizer=ScriptedSummarizer([prose]),
-    )  # fmt: skip
+        options=SessionOptions(new=NewSession(dialect="openai-chat")),
+    )
     session.append(*words(20))
     assert session.compact(force=True).summary_source.source == "model"
     for name, key in (("brief", "brief"), ("compact", "summary")):

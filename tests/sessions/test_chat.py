@@ -16,8 +16,7 @@ from foldaway.memory.fence import TAG
 from foldaway.memory.manager import MemoryLimits, MemoryManager
 from foldaway.memory.provider import MemoryProvider, MemoryTurn, Switch
 from foldaway.sessions.chat import Chat
-from foldaway.sessions.events import SessionEvent
-from foldaway.sessions.hooks import Hooks
+from foldaway.sessions.hooks import Hooks, SessionEvent
 from foldaway.stores.open import open_store
 from foldaway.summarizers.models import from_callable
 
@@ -293,17 +292,14 @@ def test_a_host_that_awaits(tmp_path: Path) -> None:
 
     gate, notes = threading.Event(), Slow()
     limits = MemoryLimits(prefetch_seconds=30)
-    with (
-        open_store(tmp_path / "s.db") as store,
-        MemoryManager(notes, limits=limits) as manager,
-    ):
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=limits) as manager:
         assert "known" in words_of(asyncio.run(day())[-1])
     assert ticks == [1]
     assert [turn.user for turn in notes.turns] == ["x"]
 
 
 def test_what_providers_are_shown_of_a_session_is_not_their_own_text(tmp_path: Path) -> None:
-    """The system prompt as the host gave it, without what memory put there."""
+    """The messages as they were said, without the system prompt and what memory put there."""
     shown: list[str] = []
 
     class Told(Notes):
@@ -318,7 +314,8 @@ def test_what_providers_are_shown_of_a_session_is_not_their_own_text(tmp_path: P
         chat.ask("x")
         chat.reply("y")
     assert len(shown) == 1
-    assert "Be brief." in shown[0]
+    assert '"x"' in shown[0]
+    assert "Be brief." not in shown[0]
     assert "turns are remembered" not in shown[0]
 
 
@@ -384,7 +381,7 @@ def test_a_review_of_a_chat_tells_memory_nothing(tmp_path: Path) -> None:
             chat.reply(f"answer {number} " + "words " * 100)
         manager.flush()
         before = (list(notes.turns), list(notes.folded), list(notes.switches))
-        review = chat.session.review()
+        review = chat.session.branch(hidden=True)
         assert review.messages == chat.session.messages
         review.append({"role": "user", "content": "What is worth keeping?"})
         review.compact(force=True, keep_last=1)

@@ -24,6 +24,7 @@ import foldaway
 from foldaway.errors import InvalidSetting
 from foldaway.memory.files.provider import FilesProvider
 from foldaway.memory.provider import MemoryProvider
+from foldaway.sessions import SessionOptions
 from foldaway.sessions.erased_words import ERASED
 from foldaway.sessions.erasing import erase_words
 from foldaway.sessions.inbox import Inbox
@@ -48,7 +49,7 @@ def shared_chat(store: Store, key: str = "group:1", *more: Any, secret: str = SE
     """
     session = Session(store, key, **WINDOW)
     turns = [said(one["content"].replace("at most", "about"), role=one["role"])
-             for one in talk(0, 20)]  # fmt: skip
+             for one in talk(0, 26)]  # fmt: skip
     session.append(said("You help.", role="system"), *turns[:16])
     session.append(said(ADDRESS.replace(SECRET, secret), "alice"), said("Noted.", role="assistant"))
     session.append(*turns[16:], *more)
@@ -143,7 +144,7 @@ def test_a_short_line_takes_no_names_with_it(store: Store) -> None:
     """A title that is what the person said goes; one that only has the same word stays."""
     for key, title in (("a", "Projects"), ("b", "Projects of bob")):
         new = NewSession(dialect="openai-chat", id=key, title=title, cwd="/home/bob/projects")
-        session = Session(store, new=new)
+        session = Session(store, options=SessionOptions(new=new))
         session.append(said("projects", "alice"), said("List the projects.", "bob"))
     done = erase_words(store, person="alice")
     assert [(one.session, one.position) for one in done.messages] == [("a", 0), ("b", 0)]
@@ -196,7 +197,7 @@ def test_a_project_goes_with_the_folders_inside_it(home: Any, request: Any, tmp_
     store = home.open()
     for name, folder in (("a", "work"), ("b", "work/sub"), ("c", "workshop")):
         new = NewSession(dialect="openai-chat", id=name, cwd=str(tmp_path / folder))
-        session = Session(store, new=new, **WINDOW)
+        session = Session(store, **WINDOW, options=SessionOptions(new=new))
         session.append(said(f"The {SECRET} of {name} is broken, and needs to be mended."))
     done = erase_words(store, project=tmp_path / "work")
     assert done.sessions == ("a", "b")
@@ -226,7 +227,7 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
         cwd="/home/zoë quux berlin", frame=frame,
     )  # fmt: skip
     store.create(new)
-    session = Session(store, session_id="s")
+    session = Session.open(store, "s")
     session.append(said("Hello."), *SPELLINGS[:2], *SPELLINGS[2:4], SPELLINGS[4])
     session.pin(0, "zoë quux berlin asked")
     done = erase_words(store, words=["Zoë Quux Berlin"])
@@ -238,7 +239,7 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
     assert json.loads(info.frame)["system"] == f"You serve {ERASED}"
     assert json.loads(info.frame)["n"] == 1
     assert [pin.note for pin in store.pins("s")] == [""]
-    again = Session(store, session_id="s")
+    again = Session.open(store, "s")
     assert not foldaway.check(again.messages)
     assert again.messages[3]["tool_calls"][0]["function"] == {"name": "write", "arguments": "{}"}
 
@@ -288,13 +289,13 @@ WIRES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("dialect", WIRES)
 def test_a_request_stays_valid_in_every_wire_format(store: Store, dialect: str) -> None:
     """Calls and results keep each other; nothing else of a message is left."""
-    session = Session(store, new=NewSession(dialect=dialect, id="k"))
+    session = Session(store, options=SessionOptions(new=NewSession(dialect=dialect, id="k")))
     session.append(*WIRES[dialect])
     assert not foldaway.check(session.messages, dialect=dialect)
     done = erase_words(store, words=[SECRET])
     assert done.proof is not None
     assert done.proof.left == ()
-    shown = Session(store, session_id="k").messages
+    shown = Session.open(store, "k").messages
     assert len(shown) == len(WIRES[dialect])
     assert SECRET not in json.dumps(shown)
     assert not foldaway.check(shown, dialect=dialect)
@@ -438,7 +439,7 @@ class Conversation:
     def __init__(self, store: Store, key: str, mode: Any) -> None:
         new = NewSession(dialect="openai-chat", source_id=key, mode=mode)
         self.store = store
-        self.session = Session(store, new=new, **WINDOW)
+        self.session = Session(store, **WINDOW, options=SessionOptions(new=new))
         self.session.append(said("You help.", role="system"))
         self.words: list[str] = []
         self.names = [self.session.id]
@@ -478,7 +479,7 @@ class Conversation:
             case _:
                 info = self.store.session(session.id)
                 made = self.store.create(info.branch(), parent_id=info.id, descent="branch")
-                self.session = Session(self.store, session_id=made.id, **WINDOW)
+                self.session = Session.open(self.store, made.id, **WINDOW)
         self.names.append(self.session.id)
 
 
@@ -527,7 +528,7 @@ def test_after_an_erasure_no_byte_is_left_and_nothing_else_is_gone(
             assert new == old or (is_alice(old) and json.loads(new)["content"] == ERASED)
         assert not any(map(is_alice, after[name]))
         assert store.references(name) == references[name]
-        session = Session(store, session_id=name, **WINDOW)
+        session = Session.open(store, name, **WINDOW)
         assert not foldaway.check(session.messages)
         for reference in references[name]:
             told = session.recall(reference.ref)

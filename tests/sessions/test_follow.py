@@ -25,6 +25,7 @@ from foldaway import Model, Policy, check
 from foldaway.caching.prices import Prices
 from foldaway.dialects.conversion import convert
 from foldaway.errors import Conflict, InvalidSetting
+from foldaway.sessions import SessionOptions, internals
 from foldaway.sessions.following import Insert, Keep, Replace, apply_edits
 from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
@@ -33,10 +34,7 @@ from foldaway.stores.values import NewSession
 
 DATA = Path(os.environ.get("FOLDAWAY_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini")
-WINDOW: Any = {
-    "context_length": 8_000,
-    "policy": Policy(floor_tokens=500, summary_min_tokens=100),
-}
+WINDOW: Any = {"context_length": 8_000, "policy": Policy(floor_tokens=500)}
 CLAUDE_CODE_SUMMARY = (
     "This session is being continued from a previous conversation that ran out of context. The "
     "summary below covers the earlier portion of the conversation."
@@ -466,7 +464,7 @@ def test_the_objects_of_the_clients_are_taken_as_they_come() -> None:
     response = responses.Response.model_construct(
         id="r1", object="response", output=[responses.ResponseOutputMessage.model_validate(item)]
     )
-    session = Session(provider="openai-responses")
+    session = Session(options=SessionOptions(provider="openai-responses"))
     session.append({"role": "user", "content": "Do it."}, response)
     assert session.messages[1]["content"][0]["text"] == "Done."
     answer = anthropic.Message.model_validate({
@@ -474,7 +472,7 @@ def test_the_objects_of_the_clients_are_taken_as_they_come() -> None:
         "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
         "content": [{"type": "text", "text": "Done."}],
     })  # fmt: skip
-    session = Session(provider="anthropic")
+    session = Session(options=SessionOptions(provider="anthropic"))
     session.append({"role": "user", "content": "Do it."}, answer)
     assert session.messages[1] == {
         "role": "assistant", "content": [{"type": "text", "text": "Done."}],
@@ -530,7 +528,7 @@ def test_results_are_shown_as_the_host_has_them_after_a_restart_too(
         session.follow([*talk(3, 70), *whole[-4:]])
     first = session.follow(whole)
     assert not first.is_changed
-    assert dumped(Session(tmp_path, session_id=session.id).messages) == dumped(whole)
+    assert dumped(Session.open(tmp_path, session.id).messages) == dumped(whole)
     again = Session(tmp_path, "k", context_length=100_000).follow(whole)
     assert dumped(again.messages) == dumped(whole)
     appended = Session(context_length=100_000)
@@ -595,19 +593,19 @@ def test_a_host_that_only_sends_its_newest_messages_loses_none(
 
 def test_a_session_goes_on_under_another_key(tmp_path: Path) -> None:
     """Every key leads to it, with all that was given out; one that has not begun takes the last."""
-    new = NewSession(dialect="", source="host")
-    session = Session(tmp_path, "a", new=new, **WINDOW)
-    session.continue_as("b")
+    new = NewSession(source="host")
+    session = Session(tmp_path, "a", **WINDOW, options=SessionOptions(new=new))
+    session.switch(key="b")
     found = session.follow(talk(20), force=True)
     row = found.report.references[0]
     for key in ("b", "c", "c"):
-        session.continue_as(key)
-    again = Session(tmp_path, "b", new=new, **WINDOW)
-    assert again.id == Session(tmp_path, "c", new=new).id == session.id
+        session.switch(key=key)
+    again = Session(tmp_path, "b", **WINDOW, options=SessionOptions(new=new))
+    assert again.id == Session(tmp_path, "c", options=SessionOptions(new=new)).id == session.id
     assert again.recall(row.ref) == session.recall(row.ref) == talk(20)[row.start : row.stop]
     assert dumped(again.follow(talk(20)).messages) == dumped(found.messages)
     assert again.info.compactions == 1
-    assert Session(tmp_path, "a", new=new).key == "a"
+    assert Session(tmp_path, "a", options=SessionOptions(new=new)).key == "a"
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -620,9 +618,9 @@ def test_no_session_goes_on_under_the_key_of_another_conversation(
     session = Session(tmp_path, "mine")
     session.append(*talk(count, 5))
     with pytest.raises(Conflict):
-        session.continue_as("other")
+        session.switch(key="other")
     with pytest.raises(InvalidSetting, match="key"):
-        session.continue_as("")
+        session.switch(key="")
     session.append(*talk(1, 6))
     assert Session(tmp_path, "other").info.length == 4
     assert Session(tmp_path, "mine").id == session.id
@@ -637,9 +635,9 @@ def test_the_key_leads_to_what_was_begun_in_its_place(tmp_path: Path) -> None:
         again = Session(tmp_path, "k")
         assert (again.id, again.key, session.key) == (session.id, "k", "k")
         assert again.messages == talk(1, number)
-        session = session.reset()
+        session = session.switch()
     for number, name in enumerate(ids):
-        assert Session(tmp_path, session_id=name).messages == talk(1, number)
+        assert Session.open(tmp_path, name).messages == talk(1, number)
     assert Session(tmp_path, "k").messages == []
 
 
@@ -647,7 +645,7 @@ def test_what_was_used_before_the_first_message_begins_nothing() -> None:
     """The report says how full the window is, and the session begins in its own wire format."""
     session = Session(**WINDOW)
     session.used({"prompt_tokens": 7_000})
-    assert session.engine.decide().due
+    assert internals(session).engine.decide().due
     session.follow(request={"max_tokens": 9, "messages": spoken("anthropic", 3)})
     assert session.info.dialect == "anthropic"
 
@@ -694,7 +692,7 @@ def test_a_retry_is_the_same_after_every_compaction_of_a_host_that_goes_on_with_
     was refused and compacted again."""
 
     def opened() -> Session:
-        return Session(tmp_path, "k", new=NewSession(dialect="", mode=mode), **WINDOW)
+        return Session(tmp_path, "k", **WINDOW, options=SessionOptions(new=NewSession(mode=mode)))
 
     session, host, compactions = opened(), list[Any](), 0
     for one in talk(40):
@@ -785,10 +783,10 @@ def test_lists_with_the_objects_of_clients_are_followed(at: int) -> None:
     dialect, objects = objects_of_clients()[at]
     first = {"role": "user", "content": "Read it."}
     history = [first, *objects]
-    followed = Session(provider=dialect, **WINDOW).follow(history)
+    followed = Session(**WINDOW, options=SessionOptions(provider=dialect)).follow(history)
     assert all(map(operator.is_, followed.messages, history))
     name = "input" if dialect == "openai-responses" else "messages"
-    session = Session(provider=dialect, **WINDOW)
+    session = Session(**WINDOW, options=SessionOptions(provider=dialect))
     request = {"model": "m", name: history}
     assert session.follow(request=request).body is request
     assert check(session.messages, dialect=dialect) == []
@@ -797,7 +795,7 @@ def test_lists_with_the_objects_of_clients_are_followed(at: int) -> None:
     found = session.follow(request={"model": "m", name: history}, force=True)
     assert found.is_changed
     assert found.messages[-2] is found.body[name][-2] is objects[0]
-    fed = Session(provider=dialect)
+    fed = Session(options=SessionOptions(provider=dialect))
     fed.append(*history[:3])
     assert check(fed.messages, dialect=dialect) == []
     assert session.follow(history).course == "same"
@@ -810,13 +808,13 @@ def test_the_model_of_the_requests_gives_the_window_if_nothing_else_does() -> No
         found: list[tuple[int, str]] = []
         for model in ("gpt-4o", "gpt-4o", "claude-sonnet-4-5", "of-nobody", ""):
             session.follow(request={"model": model, "messages": talk(1)})
-            settings = session.engine.settings
+            settings = internals(session).engine.settings
             found.append((settings.context_length, settings.window_source))
         return found
 
     first, other = (128_000, "model"), (200_000, "model")
     unknown = (200_000, "assumed")
-    noted = Session(new=NewSession(dialect="openai-chat", model="gpt-4"))
+    noted = Session(options=SessionOptions(new=NewSession(dialect="openai-chat", model="gpt-4")))
     assert windows(Session()) == windows(noted) == [first, first, other, unknown, unknown]
     assert windows(Session(model="gpt-4o")) == [first] * 5
     assert windows(Session(context_length=9_000)) == [(9_000, "given")] * 5
@@ -831,7 +829,7 @@ def test_a_window_that_an_error_named_holds_for_the_next_requests() -> None:
     for temperature, model, window in ((0, "gpt-4o", 9_000), (1, "gpt-4o", 9_000),
                                        (1, "gpt-4o-mini", 128_000)):  # fmt: skip
         session.follow(request={**request, "temperature": temperature, "model": model})
-        assert session.engine.settings.context_length == window
+        assert internals(session).engine.settings.context_length == window
 
 
 def test_a_window_that_an_error_named_holds_when_the_session_is_taken_up_again() -> None:
@@ -843,16 +841,19 @@ def test_a_window_that_an_error_named_holds_when_the_session_is_taken_up_again()
     assert session.recover(RuntimeError("maximum context length is 9000 tokens"))
     Session(store, "a", model="gpt-4o").append({"role": "user", "content": "Go on."})
     assert session.messages
-    assert session.engine.settings.context_length == 11_000
+    assert internals(session).engine.settings.context_length == 11_000
 
 
 def test_a_pause_in_which_the_cache_went_cold_is_a_time_to_compact() -> None:
     """The answer in the next list was read before the pause, and not when the list comes."""
     prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0)
-    policy = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)
+    policy = Policy(floor_tokens=500, target_ratio=0.6)
     now = [1_800_000_000.0]
     session = Session(
-        context_length=80_000, policy=policy, model=Model(prices=prices), clock=lambda: now[0]
+        context_length=80_000,
+        policy=policy,
+        model=Model(prices=prices),
+        options=SessionOptions(clock=lambda: now[0]),
     )
     listed = written("openai-chat", [Exchange(1, 2, 9_000)] * 4)
     assert session.follow(listed).report.reason == "deferred"

@@ -26,7 +26,7 @@ if not FILES:
     pytest.skip(f"no shared sessions at {DATA}; set FOLDAWAY_DATA", allow_module_level=True)
 pytestmark = pytest.mark.shared
 
-POLICY = Policy(floor_tokens=500, summary_min_tokens=100)
+POLICY = Policy(floor_tokens=500)
 STEPS = 6
 """In how many requests a session is handed over."""
 SHORT, LONG = 40_000, 600_000

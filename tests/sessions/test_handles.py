@@ -13,8 +13,8 @@ from tests.sessions.talking import WINDOW, talk
 
 from foldaway import Session
 from foldaway.errors import UnknownReference, UnknownSession
-from foldaway.sessions.events import SessionEvent
-from foldaway.sessions.hooks import Hooks
+from foldaway.sessions import SessionOptions, internals
+from foldaway.sessions.hooks import Hooks, SessionEvent
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession, SessionFilter
@@ -30,17 +30,19 @@ def count(store: Store) -> int:
 
 def test_reading_a_conversation_that_is_not_begun_writes_nothing(kept: Store) -> None:
     """A dashboard may look up keys that nobody used: all is empty, and the store as it was."""
-    session = Session(kept, "nobody", new=NewSession(dialect="", title="A title"), **WINDOW)
-    assert (session.id, session.key, session.is_begun) == ("", "nobody", False)
-    assert (session.messages, session.system, session.notes) == ([], "", {})
-    assert (session.pins(), session.delegated(), session.undo()) == ((), (), False)
+    session = Session(
+        kept, "nobody", **WINDOW, options=SessionOptions(new=NewSession(title="A title"))
+    )
+    assert (session.id, session.key) == ("", "nobody")
+    assert (session.messages, session.request(), session.notes) == ([], {"messages": []}, {})
+    assert (session.pins, session.delegated, session.undo()) == ((), (), False)
     info = session.info
     assert (info.id, info.length, info.title, info.source_id) == ("", 0, "A title", "nobody")
     assert session.compact(force=True).status == "unchanged"
-    assert session.make_room(ASK).status == "unchanged"
+    assert session.compact(before=ASK).status == "unchanged"
     assert session.breakdown().tokens == 0
-    assert session.preview(request={"messages": [ASK]}).messages == [ASK]
-    assert session.record(text="anything") == ""
+    assert internals(session).follower.preview(request={"messages": [ASK]}).messages == [ASK]
+    assert internals(session).follower.record(text="anything") == ""
     with pytest.raises(UnknownReference):
         session.recall("m0")
     copy.deepcopy(session)
@@ -51,11 +53,11 @@ def test_reading_a_conversation_that_is_not_begun_writes_nothing(kept: Store) ->
 def test_a_conversation_is_begun_by_its_first_message_or_by_hand(kept: Store) -> None:
     """A host that needs an id before the first message asks for it."""
     session = Session(kept, "mine")
-    name = session.begin()
-    assert (name, session.id, session.begin()) == (session.info.id, name, name)
+    name = session.change().id
+    assert (name, session.id, session.change().id) == (session.info.id, name, name)
     other = Session(kept, "yours")
     other.append(ASK)
-    assert (other.is_begun, count(kept)) == (True, 2)
+    assert (other.id != "", count(kept)) == (True, 2)
 
 
 def test_a_copy_of_a_conversation_that_is_not_begun_is_the_same_one(kept: Store) -> None:
@@ -96,11 +98,11 @@ def test_a_handle_reads_the_log_again_only_if_it_changed(kept: Store) -> None:
     """Reading what did not change asks for one row, not for the log."""
     session = Session(kept, "talk")
     session.append(*talk(0, 3))
-    engine = session.engine
+    engine = internals(session).engine
     for _ in range(3):
         assert session.messages
         assert session.info.length == 6
-    assert session.engine is engine
+    assert internals(session).engine is engine
 
 
 def test_many_threads_share_one_handle(kept: Store) -> None:
@@ -133,13 +135,13 @@ def test_no_key_opens_a_session_by_its_id(kept: Store) -> None:
     secret = Session(kept, "alice")
     secret.append(ASK)
     other = Session(kept, secret.id)
-    assert (other.is_begun, other.messages) == (False, [])
+    assert (other.id, other.messages) == ("", [])
     other.append(ANSWER)
     assert other.id != secret.id
     assert Session(kept, secret.id).messages == [ANSWER]
-    assert Session(kept, session_id=secret.id).messages == [ASK]
+    assert Session.open(kept, secret.id).messages == [ASK]
     with pytest.raises(UnknownSession):
-        Session(kept, session_id="20260101-000000-00000000")
+        Session.open(kept, "20260101-000000-00000000")
 
 
 def told_by(store: Store, turns: int, *, is_kept: bool) -> list[str]:

@@ -22,6 +22,7 @@ from foldaway.config import Settings, open_memory
 from foldaway.memory.files.provider import FilesProvider
 from foldaway.memory.manager import MemoryManager
 from foldaway.redaction import RedactionPolicy
+from foldaway.sessions import SessionOptions, internals
 from foldaway.sessions.chat import Chat
 from foldaway.sessions.finding import recall_from
 from foldaway.sessions.hiding import redactor_of
@@ -30,20 +31,20 @@ from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 _TAG = re.compile(r"\[redacted:github-token:([0-9a-f]+)\]")
 _RESUMES = """
 import json, sys
-from foldaway import Compressor
+from foldaway.engine import Compressor
 from foldaway._core.policy import Policy
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 
 where, tenant, name, more = sys.argv[1:]
-small = Policy(floor_tokens=500, summary_min_tokens=100)
+small = Policy(floor_tokens=500)
 with open_store(where, tenant=tenant) as store:
-    session = Session(store, session_id=name, context_length=8_000, policy=small)
+    session = Session.open(store, name, context_length=8_000, policy=small)
     before = session.messages
     session.append(*json.loads(more))
     session.compact(force=True)
@@ -64,8 +65,10 @@ def talk(count: int, *secrets: str) -> list[Any]:
     return found
 
 
-def compacted(store: Store, messages: list[Any], **options: Any) -> Session:
-    session = Session(store, new=NewSession(dialect="openai-chat"), **WINDOW, **options)
+def compacted(store: Store, messages: list[Any], **settings: Any) -> Session:
+    session = Session(
+        store, **WINDOW, **settings, options=SessionOptions(new=NewSession(dialect="openai-chat"))
+    )
     session.append({"role": "system", "content": "You help."}, *messages)
     assert session.compact(force=True).status == "compacted"
     return session
@@ -137,7 +140,7 @@ def test_memory_recall_and_summary_agree(store: Store, tmp_path: Path) -> None:
     for memory in (by_host, opened):
         with memory, Chat(store, memory, system="Be brief.", **WINDOW) as chat:
             chat.call("memory", {"action": "add", "target": "memory", "content": f"x {SECRET}"})
-            chat.session.render_system()
+            internals(chat.session).conversation.render_system()
             assert len(_TAG.findall(chat.system)) == 2
             assert tags(chat.system) == expected
     assert tags(session.messages) == expected

@@ -13,6 +13,7 @@ from foldaway import Redactor, reduce
 from foldaway.caching import cache_hints, with_breakpoints
 from foldaway.config.settings import read_settings
 from foldaway.errors import Conflict, UnknownSession
+from foldaway.sessions import SessionOptions
 from foldaway.sessions.finding import discover
 from foldaway.sessions.hooks import current_session, session_environment, switch_to
 from foldaway.sessions.library import Library
@@ -26,7 +27,7 @@ ROTATING = NewSession(dialect="openai-chat", title="Modules", mode="rotate")
 
 def test_programs_that_an_agent_starts_know_the_session_of_now(store: Store) -> None:
     """Also after a rotation; no setting is meant by it, and without a session there is none."""
-    session = Session(store, new=ROTATING, **WINDOW)
+    session = Session(store, **WINDOW, options=SessionOptions(new=ROTATING))
     session.append(*talk(0, 20))
     session.compact(force=True)
     script = "import os; print(os.environ['FOLDAWAY_SESSION'])"
@@ -42,7 +43,7 @@ def test_programs_that_an_agent_starts_know_the_session_of_now(store: Store) -> 
 
 def test_any_ancestor_goes_on_again_as_it_was(store: Store) -> None:
     """With what the model saw then; what became of it since stays as it is."""
-    session = Session(store, new=ROTATING, **WINDOW)
+    session = Session(store, **WINDOW, options=SessionOptions(new=ROTATING))
     session.append(*talk(0, 20))
     session.compact(force=True)
     middle, seen = session.id, session.messages
@@ -53,20 +54,20 @@ def test_any_ancestor_goes_on_again_as_it_was(store: Store) -> None:
     assert again.messages[: len(seen)] == seen
     assert again.info.parent_id == middle
     again.append(*talk(90, 1))
-    assert Session(store, session_id=leaf, **WINDOW).messages == shown
+    assert Session.open(store, leaf, **WINDOW).messages == shown
     with pytest.raises(UnknownSession):
         session.branch(of="nobody")
 
 
 def test_an_undo_of_a_session_that_goes_on_elsewhere_says_where(store: Store) -> None:
     """Its child is named; the handle of the parent goes there by itself."""
-    session = Session(store, new=ROTATING, **WINDOW)
+    session = Session(store, **WINDOW, options=SessionOptions(new=ROTATING))
     session.append(*talk(0, 20))
     parent = session.id
     session.compact(force=True)
     with pytest.raises(Conflict, match=session.id):
         store.undo(parent)
-    assert Session(store, session_id=parent, **WINDOW).undo()
+    assert Session.open(store, parent, **WINDOW).undo()
 
 
 def test_a_parent_is_known_by_its_branches_and_stays_open(store: Store) -> None:
@@ -81,9 +82,14 @@ def test_a_parent_is_known_by_its_branches_and_stays_open(store: Store) -> None:
 
 def test_after_a_reset_the_old_talk_is_still_among_recent_sessions(store: Store) -> None:
     """In lists of the store and of the tools of agents; the new one has no goal."""
-    session = Session(store, "key", new=NewSession(dialect="openai-chat", goal="ship"), **WINDOW)
+    session = Session(
+        store,
+        "key",
+        **WINDOW,
+        options=SessionOptions(new=NewSession(dialect="openai-chat", goal="ship")),
+    )
     session.append(*talk(0, 2))
-    fresh = session.reset()
+    fresh = session.switch()
     fresh.append(*talk(50, 1))
     listed = store.sessions(SessionFilter(only_leaves=True)).sessions
     assert {one.id for one in listed} == {session.id, fresh.id}
@@ -129,7 +135,7 @@ def test_cache_hints_are_the_marks_that_would_be_set() -> None:
 def test_what_is_reduced_has_no_secrets_if_that_is_asked_for() -> None:
     """They are hidden before anything is cut, so that none is cut in two."""
     key = "ghp_" + "a1B2c3D4e5" * 4
-    text = f'{{"status": "failed", "api_key": "{key}", "rows": {list(range(900))}}}'
+    text = f'{{"status": "failed", "pushed_with": "{key}", "rows": {list(range(900))}}}'
     assert key in reduce(text, budget_tokens=200).text
     hidden = reduce(text, budget_tokens=200, redact=Redactor())
     assert key[:20] not in hidden.text

@@ -35,7 +35,9 @@ KEY = "chat-7"
 def texts(store: Store, key: str = KEY, session_id: str = "") -> list[str]:
     """Return what the user said, paragraph by paragraph, in the log of a conversation."""
     found: list[str] = []
-    for message in Session(store, key, session_id=session_id).messages:
+    for message in (
+        Session.open(store, session_id) if session_id else Session(store, key)
+    ).messages:
         found += message["content"].split("\n\n") if message["role"] == "user" else []
     return found
 
@@ -67,7 +69,7 @@ def work(store: Store, inbox: Inbox) -> None:
     for turn in inbox.turns():
         session = Session(store, inbox.key)
         if turn.command:
-            session.reset()
+            session.switch()
         elif turn.take(session):
             answer(session, turn)
 
@@ -163,7 +165,7 @@ def test_a_kill_at_any_point_loses_and_repeats_nothing(home: Home) -> None:
         assert (before, after) in ((["a", "b"], ["c", "d"]), (["a", "b", "c", "d"],) * 2), point
         assert Inbox(store, key).waiting() == 0
         for name in (first.id, ""):
-            log = Session(store, key, session_id=name).messages
+            log = (Session.open(store, name) if name else Session(store, key)).messages
             assert check(log, dialect="openai-chat") == []
             assert log[-1]["content"] == "done"
         if ended == 0:
@@ -200,7 +202,7 @@ def test_a_command_in_the_middle_of_a_turn_waits_for_its_end(store: Store) -> No
     answer(session, turn)
     turn = next(turns)
     assert turn.command == "/new"
-    fresh = session.reset()
+    fresh = session.switch()
     assert not turn.take(fresh)
     turn = next(turns)
     assert turn.command == ""
@@ -277,9 +279,7 @@ print(said)
 
 
 @pytest.mark.slow
-def test_the_first_sessions_of_a_process_may_be_opened_by_many_threads(
-    tmp_path: Path,
-) -> None:
+def test_the_first_sessions_of_a_process_may_be_opened_by_many_threads(tmp_path: Path) -> None:
     """None of them sees a type that another has only begun to read."""
     with open_store(tmp_path / "one.db") as store:
         session = Session(store, "long", context_length=8_000, policy=SMALL)

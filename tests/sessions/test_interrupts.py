@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from foldaway import check
 from foldaway._core.policy import Policy
+from foldaway.sessions import SessionOptions, internals
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SMALL = Policy(floor_tokens=500)
 
 
 WINDOW: Any = {"context_length": 6_000, "policy": SMALL}
@@ -82,7 +83,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
     is followed, an append is not repeated, and the next compaction works."""
     with open_store(tmp_path) as store:
         new = NewSession(dialect="openai-chat", mode=mode)
-        name = Session(store, new=new, **WINDOW).begin()
+        name = Session(store, **WINDOW, options=SessionOptions(new=new)).change().id
         cutting: Any = Interrupted(store, 1, after=after, method=method)
         work: list[Callable[[Session], object]] = [
             *(lambda one, number=number: one.append(*exchange(number)) for number in range(6)),
@@ -92,7 +93,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
         session: Session | None = None
         for step in work:
             with suppress(Cut):
-                session = session or Session(cutting, session_id=name, **WINDOW)
+                session = session or Session.open(cutting, name, **WINDOW)
                 step(session)
         assert session is not None
         assert cutting.cut_off or (method, mode) in NOT_CALLED
@@ -100,7 +101,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
         for number in range(10, 16):
             session.append(*exchange(number))
         assert session.compact(force=True).status == "compacted"
-        newest = Session(store, session_id=name, **WINDOW)
+        newest = Session.open(store, name, **WINDOW)
         assert newest.messages == session.messages
         assert newest.id == session.id
         log = [json.loads(row.body) for row in store.read(session.id)]
@@ -117,7 +118,7 @@ def test_nothing_that_was_acknowledged_is_lost_wherever_it_is_cut_off(
     folder: Path = tmp_path_factory.mktemp("store")
     with open_store(folder) as store:
         new = NewSession(dialect="openai-chat", mode=mode)
-        first = Session(store, new=new, **WINDOW)
+        first = Session(store, **WINDOW, options=SessionOptions(new=new))
         first.append(*exchange(0))
         cutting: Any = Interrupted(store, number, after=after)
         session = first
@@ -134,15 +135,15 @@ def test_nothing_that_was_acknowledged_is_lost_wherever_it_is_cut_off(
                 elif step == "pin":
                     session.pin(0)
                 else:
-                    session = Session(cutting, session_id=session.id, **WINDOW)
+                    session = Session.open(cutting, session.id, **WINDOW)
             except Cut:
                 if step == "append" and store.session(session.id).length > len(acknowledged):
                     acknowledged += exchange(at)  # it was done, only the answer was cut off
-        again = Session(store, session_id=first.id, **WINDOW)
-        session = Session(store, session_id=session.id, **WINDOW)
+        again = Session.open(store, first.id, **WINDOW)
+        session = Session.open(store, session.id, **WINDOW)
         log = [json.loads(row.body) for row in store.read(again.id)]
         assert log == acknowledged
         assert check(again.messages) == []
         assert again.messages == session.messages
-        assert again.engine.view.length == len(log)
+        assert internals(again).engine.view.length == len(log)
         assert store.health(deep=True).problems == ()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, exchanges, written
 
 from foldaway._core.policy import Policy
-from foldaway.sessions.last_view import unpack_last_view
+from foldaway.sessions import SessionOptions, internals
+from foldaway.sessions.last_view import LastView
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 
@@ -28,9 +29,14 @@ def body(provider: str, items: list[Any], **frame: Any) -> bytes:
 
 def followed(provider: str, items: list[Any], key: str = "one") -> Session:
     """Return a session that has compacted a list, in a store in memory."""
-    policy = Policy(floor_tokens=500, summary_min_tokens=100)
-    session = Session(open_store(":memory:"), key, provider=provider, context_length=8_000,
-                      policy=policy)  # fmt: skip
+    policy = Policy(floor_tokens=500)
+    session = Session(
+        open_store(":memory:"),
+        key,
+        context_length=8_000,
+        policy=policy,
+        options=SessionOptions(provider=provider),
+    )
     session.follow(request=body(provider, items), force=True)
     return session
 
@@ -45,15 +51,15 @@ def test_a_splice_is_what_the_engine_would_send(
     kinds = [kinds[at % len(kinds)] for at in range(12)]
     items = written(provider, kinds, ending="reply")
     session = followed(provider, items)
-    last = session.last_view
+    last = internals(session).follower.last_view
     if last is None:
         return  # there was nothing to fold
-    kept = unpack_last_view(last.pack())
+    kept = LastView.unpack(last.pack())
     assert kept == last
     longer = [*items, *written(provider, more, start=40)]
     for one in (items, longer):
         request = body(provider, one)
-        assert last.splice(request) == session.preview(request=request).body
+        assert last.splice(request) == internals(session).follower.preview(request=request).body
     assert last.splice(body(provider, items[: last.stop])) in (None, last.splice(body(
         provider, items)))  # fmt: skip
 
@@ -65,7 +71,7 @@ def test_another_list_is_not_spliced(provider: str, at: int) -> None:
     """A list in which one of the folded messages says something else is not this one."""
     items = written(provider, [Exchange(chars=900)] * 12, ending="reply")
     session = followed(provider, items)
-    last = session.last_view
+    last = internals(session).follower.last_view
     assert last is not None
     places = [one.start + offset for one in last.replaced for offset in range(len(one.says))]
     place = places[at % len(places)]
@@ -86,7 +92,7 @@ def test_cache_marks_may_move() -> None:
         if isinstance(message["content"], str):
             message["content"] = [{"type": "text", "text": message["content"]}]
         message["content"][-1] |= mark
-    last = followed("anthropic", marked).last_view
+    last = internals(followed("anthropic", marked)).follower.last_view
     assert last is not None
     sent = last.splice(body("anthropic", items))
     assert sent is not None

@@ -9,12 +9,13 @@ import pytest
 
 from foldaway._core.policy import Policy
 from foldaway.dialects.checking import check
+from foldaway.sessions import SessionOptions
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, SessionInfo
 
 WINDOW: Any = {
-    "context_length": 8_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100),
+    "context_length": 8_000, "policy": Policy(floor_tokens=500),
 }  # fmt: skip
 
 
@@ -45,7 +46,7 @@ def test_what_is_sent_of_an_import_is_valid_and_the_log_stays(kept: Store) -> No
     messages = broken(2)
     assert check(messages, dialect="anthropic")
     info = imported(kept, messages)
-    session = Session(kept, session_id=info.id, **WINDOW)
+    session = Session.open(kept, info.id, **WINDOW)
     assert not check(session.messages, dialect="anthropic")
     assert session.messages == session.messages
     session.append({"role": "assistant", "content": "So be it."})
@@ -57,7 +58,7 @@ def test_what_is_sent_of_an_import_is_valid_and_the_log_stays(kept: Store) -> No
 def test_the_report_names_what_was_repaired(kept: Store) -> None:
     """Whether something was folded or not; a branch of an import is one too."""
     info = imported(kept, broken(20))
-    session = Session(kept, session_id=info.id, **WINDOW)
+    session = Session.open(kept, info.id, **WINDOW)
     branch = session.branch(len(broken(20)))
     for one in (session, branch):
         report = one.compact(force=True)
@@ -89,7 +90,7 @@ def test_a_session_whose_process_died_in_a_tool_resumes(kept: Store, dialect: st
     """A result that never came is a stub for the provider as soon as the user goes on; the log
     stays, and so does a call that is still running."""
     new = NewSession(dialect=dialect)
-    session = Session(kept, "my-agent", new=new, **WINDOW)
+    session = Session(kept, "my-agent", **WINDOW, options=SessionOptions(new=new))
     session.append(*turn(dialect))
     assert session.messages == turn(dialect)
     said = turn(dialect)[0]
@@ -106,4 +107,4 @@ def test_what_a_host_appends_itself_is_sent_as_it_is(kept: Store) -> None:
     session = Session(kept, **WINDOW)
     talk = [*broken(2)[:-2], {"role": "user", "content": "I said list it."}]
     session.append(*talk)
-    assert Session(kept, session_id=session.id, **WINDOW).messages == talk
+    assert Session.open(kept, session.id, **WINDOW).messages == talk

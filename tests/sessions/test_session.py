@@ -11,8 +11,8 @@ from tests.sessions.talking import SMALL, WINDOW, talk
 
 from foldaway import Model, check
 from foldaway.errors import LeaseLost, StoreUnavailable, UnknownReference
-from foldaway.sessions.events import SessionEvent
-from foldaway.sessions.hooks import Hooks, SessionField, Switched, current_session
+from foldaway.sessions import SessionOptions, internals
+from foldaway.sessions.hooks import Hooks, SessionEvent, SessionField, Switched, current_session
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
 from foldaway.stores.values import Lease, NewSession, SessionFilter, SessionInfo
@@ -20,7 +20,7 @@ from foldaway.stores.values import Lease, NewSession, SessionFilter, SessionInfo
 
 def begun(store: Store, **options: Any) -> Session:
     new = NewSession(dialect="openai-chat", title="Modules", **options.pop("new", {}))
-    session = Session(store, new=new, **WINDOW, **options)
+    session = Session(store, **WINDOW, **options, options=SessionOptions(new=new))
     session.append({"role": "system", "content": "You help."}, *talk(0, 20))
     return session
 
@@ -30,7 +30,7 @@ def test_a_session_taken_up_again_shows_the_same_bytes(store: Store) -> None:
     session = begun(store)
     report = session.compact(force=True)
     session.append(*talk(20, 2))
-    again = Session(store, session_id=session.id, **WINDOW)
+    again = Session.open(store, session.id, **WINDOW)
     assert report.status == "compacted"
     assert report.persistence == "in place"
     assert json.dumps(again.messages) == json.dumps(session.messages)
@@ -46,7 +46,7 @@ def test_undo_shows_what_was_there_with_what_came_since(store: Store) -> None:
     before = session.messages
     session.compact(force=True)
     session.append(*talk(20, 1))
-    again = Session(store, session_id=session.id, **WINDOW)
+    again = Session.open(store, session.id, **WINDOW)
     assert again.undo()
     assert again.messages == before + talk(20, 1)
     assert not again.undo()
@@ -57,7 +57,9 @@ def test_undo_shows_what_was_there_with_what_came_since(store: Store) -> None:
 
 def test_it_compacts_by_itself_when_due_and_not_before(store: Store) -> None:
     """`send` hands over what fits the window, however much was appended."""
-    session = Session(store, new=NewSession(dialect="openai-chat"), **WINDOW)
+    session = Session(
+        store, **WINDOW, options=SessionOptions(new=NewSession(dialect="openai-chat"))
+    )
     session.append(*talk(0, 2))
     assert session.compact().reason == "below threshold"
     session.append(*talk(2, 30))
@@ -89,7 +91,7 @@ def test_rotation_goes_on_under_another_id_and_tells_so(store: Store) -> None:
     assert done.folded
     assert len(done.folded_ids) == len(done.folded)
     session.append(*talk(20, 1))
-    assert Session(store, session_id=parent, **WINDOW).id == session.id
+    assert Session.open(store, parent, **WINDOW).id == session.id
     assert session.undo()
     assert session.messages == before + talk(20, 1)
 
@@ -181,7 +183,7 @@ def test_leases_that_do_not_work_are_done_without_and_said_once(
 def test_two_processes_append_and_both_see_everything(store: Store) -> None:
     """What the other one wrote is taken up; nothing is lost or written twice."""
     first = begun(store)
-    second = Session(store, session_id=first.id, **WINDOW)
+    second = Session.open(store, first.id, **WINDOW)
     first.append(*talk(20, 1))
     second.append(*talk(21, 1))
     first.append(*talk(22, 1))
@@ -202,7 +204,7 @@ def test_a_request_that_was_too_long_is_compacted_and_sent_once_more(store: Stor
 
     assert session.send(model) == "fine"
     assert calls[1] < calls[0]
-    assert session.engine.settings.context_length == 6_000
+    assert internals(session).engine.settings.context_length == 6_000
 
     def broken(messages: list[Any]) -> str:
         raise ValueError("something else")
@@ -221,11 +223,10 @@ def test_the_system_prompt_is_rendered_at_the_start_and_after_compactions_only(
         rendered.append(1)
         return f"You help. Memory {len(rendered)}."
 
-    hooks = Hooks(system=system)
-    session = begun(store, hooks=hooks)
+    session = begun(store, system=system)
     assert session.messages[0]["content"] == "You help. Memory 1."
     session.append(*talk(20, 1))
-    again = Session(store, session_id=session.id, **WINDOW, hooks=hooks)
+    again = Session.open(store, session.id, **WINDOW, system=system)
     assert again.messages[0]["content"] == "You help. Memory 1."
     again.compact(force=True)
     assert again.messages[0]["content"] == "You help. Memory 2."
@@ -239,7 +240,7 @@ def test_branches_subagents_and_resets_have_their_own_way(store: Store) -> None:
     assert branch.messages == session.messages[:3] + talk(90, 1)
     helper = session.delegate(title="look it up")
     assert (helper.info.kind, helper.messages) == ("subagent", [])
-    fresh = session.reset()
+    fresh = session.switch()
     assert store.session(session.id).end_reason == "reset"
     assert fresh.info.parent_id == session.id
     assert [one.descent for one in store.lineage(session.id)].count("branch") == 1
@@ -290,15 +291,15 @@ def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store
     session = Session(store, model=Model(counter=first))
     session.append(*messages)
     again = ByCharacters()
-    resumed = Session(store, session_id=session.id, model=Model(counter=again))
+    resumed = Session.open(store, session.id, model=Model(counter=again))
     assert again.asked == 0
-    sizes = [tokens for _, tokens in resumed.engine.list_arrived(0)]
-    assert sizes == [tokens for _, tokens in session.engine.list_arrived(0)]
-    other = Session(store, session_id=session.id)
-    assert [tokens for _, tokens in other.engine.list_arrived(0)] != sizes
+    sizes = [tokens for _, tokens in internals(resumed).engine.conversation.list_arrived(0)]
+    assert sizes == [tokens for _, tokens in internals(session).engine.conversation.list_arrived(0)]
+    other = Session.open(store, session.id)
+    assert [tokens for _, tokens in internals(other).engine.conversation.list_arrived(0)] != sizes
     other.append({"role": "user", "content": "And now?"})
     last = ByCharacters()
-    Session(store, session_id=session.id, model=Model(counter=last))
+    Session.open(store, session.id, model=Model(counter=last))
     assert last.asked > 0
 
 
@@ -331,7 +332,7 @@ def test_a_window_that_nobody_names_is_found_in_a_few_steps(store: Store) -> Non
 def test_after_a_reset_both_talks_are_listed_and_the_goal_is_not_carried_over(store: Store) -> None:
     """A new talk is not the next part of the old one."""
     session = begun(store, new={"goal": "ship"})
-    fresh = session.reset()
+    fresh = session.switch()
     fresh.append(*talk(50, 1))
     listed = store.sessions(SessionFilter(only_leaves=True)).sessions
     assert {one.id for one in listed} == {session.id, fresh.id}
@@ -342,7 +343,7 @@ def test_after_a_reset_both_talks_are_listed_and_the_goal_is_not_carried_over(st
 def test_a_branch_in_the_background_leaves_the_current_session(store: Store) -> None:
     """Its messages go elsewhere, and the log field still names the one that goes on."""
     session = begun(store)
-    session.branch(3, switches=False)
+    session.branch(3)
     assert current_session() == session.id
 
 
@@ -359,8 +360,8 @@ def test_facts_of_a_host_are_kept_with_the_session(store: Store) -> None:
     first = Session(store, "key")
     first.append({"role": "user", "content": "Look at it."})
     other = Session(store, "key")
-    first.note(one=1)
-    other.note(two=[2])
-    first.note(three="3")
+    first.change(notes={"one": 1})
+    other.change(notes={"two": [2]})
+    first.change(notes={"three": "3"})
     assert Session(store, "key").notes == {"one": 1, "two": [2], "three": "3"}
     assert Session(store, "new").notes == {}

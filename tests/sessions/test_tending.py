@@ -12,11 +12,15 @@ from tests.sessions.talking import WINDOW, talk
 
 from foldaway import Model
 from foldaway.caching import Prices
+from foldaway.dialects import dump_bytes
 from foldaway.errors import InvalidSetting
 from foldaway.memory import MemoryManager, MemoryProvider
+from foldaway.sessions import internals
 from foldaway.sessions.idle import EXPIRING, compact_idle, expire
+from foldaway.sessions.place import SessionOptions
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession
 from foldaway.testing import ScriptedSummarizer
 
 DAY = 86_400
@@ -35,8 +39,8 @@ def begin(store: Store, key: str, count: int) -> Session:
 def test_idle_sessions_are_compacted_when_the_cache_has_lapsed(store: Store) -> None:
     """Only those that would soon be due; not before; and a dry run changes nothing."""
     full, small = begin(store, "full", 14), begin(store, "small", 2)
-    assert not full.engine.decide().due
-    assert full.engine.decide().pressure
+    assert not internals(full).engine.decide().due
+    assert internals(full).engine.decide().pressure
     assert compact_idle(store, **WINDOW) == ()
     (planned,) = compact_idle(store, clock=later(301), dry_run=True, **WINDOW)
     assert (planned.session.id, planned.outcome) == (full.id, "would compact")
@@ -54,18 +58,56 @@ def test_idle_sessions_are_compacted_when_the_cache_has_lapsed(store: Store) -> 
 
 def test_a_wrong_setting_is_refused_before_a_session_is_looked_at(store: Store) -> None:
     """Also in an empty store: a job that runs at night fails on the first day, not months later."""
+    wrong: Any = {"nonsense": 1}
     with pytest.raises(TypeError, match="nonsense"):
-        compact_idle(store, nonsense=1)
+        compact_idle(store, **wrong)
+    large: Any = "large"
     with pytest.raises(InvalidSetting):
-        compact_idle(store, context_length="large")
+        compact_idle(store, context_length=large)
 
 
-def test_what_a_branch_replaced_is_not_compacted(store: Store) -> None:
-    """The key leads to the branch: nobody sends the session before it again."""
+def test_an_idle_session_is_compacted_by_the_settings_of_its_host(store: Store) -> None:
+    """Window, policy and lifetime of the cache are kept with it, those that it had last."""
     full = begin(store, "full", 14)
-    branch = full.switch(full.branch(switches=False).id)
-    done = compact_idle(store, clock=later(301), **WINDOW)
+    hour: Any = {"model": Model("m", 8_000, cache_ttl="1h"), "policy": WINDOW["policy"]}
+    slow = Session(store, "slow", **hour)
+    slow.append(*talk(0, 14))
+    large = begin(store, "large", 13)
+    large.change(model="m", context_length=100_000)
+    large.append(*talk(13, 1))
+    done = compact_idle(store, clock=later(301))
+    assert [(one.session.id, one.outcome) for one in done] == [(full.id, "compacted")]
+    assert done[0].report is not None
+    assert done[0].report.context_length == 8_000
+    (other,) = compact_idle(store, clock=later(3_601), dry_run=True)
+    assert other.session.id == slow.id
+    (named,) = compact_idle(store, clock=later(301), context_length=8_000)
+    assert named.session.id == large.id
+
+
+def test_what_a_branch_or_a_rotation_replaced_is_left_alone(store: Store) -> None:
+    """The key leads elsewhere: nobody sends the session before it again."""
+    full = begin(store, "full", 14)
+    branch = full.switch(full.branch().id)
+    new = NewSession(dialect="openai-chat", mode="rotate")
+    rotated = Session(store, "rotated", options=SessionOptions(new=new), **WINDOW)
+    rotated.append(*talk(0, 14))
+    first = rotated.id
+    assert rotated.compact(force=True).status == "compacted"
+    assert rotated.id != first
+    done = compact_idle(store, clock=later(301))
     assert [one.session.id for one in done] == [branch.id]
+    ended = expire(store, idle_days=30, clock=later(31 * DAY))
+    assert {one.session.id for one in ended} == {branch.id, rotated.id}
+
+
+def test_what_was_only_imported_is_left_alone(store: Store) -> None:
+    """Its agent uses it, and sends its own list."""
+    info = store.create(NewSession(dialect="openai-chat"))
+    rows = [NewMessage(body=dump_bytes(one), role=one["role"], tokens=200) for one in talk(0, 14)]
+    store.append(info.id, rows, expect=0)
+    assert compact_idle(store, clock=later(301), context_length=3_000) == ()
+    assert expire(store, idle_days=30, clock=later(31 * DAY)) == ()
 
 
 def test_an_idle_compaction_that_does_not_pay_is_left_out(store: Store) -> None:
@@ -86,7 +128,7 @@ def test_an_idle_compaction_that_pays_is_made_before_the_threshold(store: Store)
     settings: Any = {"model": Model("m", 40_000, prices=prices), "policy": WINDOW["policy"]}
     session = Session(store, **settings)
     session.append(*talk(0, 70))
-    assert session.engine.decide().pressure
+    assert internals(session).engine.decide().pressure
     assert session.compact().reason == "below threshold"
     (row,) = compact_idle(store, clock=later(301), **settings)
     assert row.outcome == "compacted"

@@ -12,17 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foldaway.agents.known import known_agents
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.search.values import Sort
 from foldaway.sessions.finding import AROUND
-from foldaway.sessions.project import SPEAKERS
+from foldaway.sessions.hiding import SPEAKERS
+from foldaway.sessions.library import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
 from foldaway.sessions.session import Session
-from foldaway.sessions.tool_rows import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
 from foldaway.sessions.tools import MARK, MOST_HITS, TOOLS, Library, answer
 from foldaway.stores.store import Store
 from foldaway.stores.views import NOTE_CHARS
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 Begin = Callable[..., Session]
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -371,9 +370,7 @@ def test_the_schemas_name_the_limits_and_values_that_the_code_has() -> None:
     """They are data, and the code decides."""
     search, read, _, _, _, _, pin = (tool.parameters["properties"] for tool in TOOLS)
     assert search["role"]["enum"] == list(SPEAKERS)
-    known = {name for name, one in known_agents().items()
-             if one.files.places or one.files.in_project}  # fmt: skip
-    assert set(search["source"]["enum"]) == known | OTHER_SOURCES
+    assert set(search["source"]["enum"]) == OTHER_SOURCES
     assert search["sort"]["enum"] == list(get_args(Sort))
     assert search["most"]["maximum"] == MOST_HITS
     assert f"at most {MOST_HITS}." in search["most"]["description"]

@@ -23,6 +23,7 @@ from foldaway.dialects.jsontext import dump_bytes
 from foldaway.errors import FoldawayError
 from foldaway.memory.files.history import History
 from foldaway.memory.files.memory_file import Limit, MemoryFile
+from foldaway.sessions import SessionOptions, internals
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
@@ -36,7 +37,7 @@ State = dict[str, Any]
 messages, `memory` the entries, `chat` the transcript; contents as hashes.
 """
 _SOURCES, _TURNS = 12, 14
-_SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+_SMALL = Policy(floor_tokens=500)
 
 
 class Refused(FoldawayError):
@@ -54,7 +55,7 @@ def build(folder: Path) -> None:
     with open_store(home / "sessions") as store:
         for name in NAMES:
             new = NewSession(dialect="openai-chat", mode=name, source_id=f"kept {name}")
-            Session(store, new=new).append(*_talk(name))
+            Session(store, options=SessionOptions(new=new)).append(*_talk(name))
     memory_of(home).add("the first entry", "tool")
     (home / "chat.json").write_text(json.dumps(_talk("file")))
     sources = folder / "sources"
@@ -151,7 +152,9 @@ def look(home: Path) -> State:
         for name in NAMES:
             session = resume(store, name)
             state[f"session {name}"] = standing(store, session)
-            if not all(session.recall(row.ref) for row in session.engine.state.references):
+            if not all(
+                session.recall(row.ref) for row in internals(session).engine.state.references
+            ):
                 raise Broken(f"a reference of {name} leads nowhere")
         for info in store.sessions(SessionFilter(kind="any"), most=500).sessions:
             if not info.length:

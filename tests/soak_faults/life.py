@@ -10,8 +10,8 @@ from pathlib import Path
 from home import NAMES, SOURCE_MESSAGES, State, command, memory_of, resume, sha, standing, turns
 
 from foldaway.agents.importers import ImportedSession, sessions_in
+from foldaway.agents.importers.take import take
 from foldaway.dialects.jsontext import dump_bytes
-from foldaway.sessions.importing import take
 from foldaway.stores.open import open_store
 
 _NEW_TURNS = 8

@@ -19,15 +19,7 @@ from hypothesis.stateful import (
 
 from foldaway.errors import Conflict, LeaseLost, NothingToUndo
 from foldaway.stores.store import Store
-from foldaway.stores.values import (
-    Held,
-    Lease,
-    NewMessage,
-    NewSession,
-    NewView,
-    Pin,
-    TurnUsage,
-)
+from foldaway.stores.values import Held, Lease, NewMessage, NewSession, NewView, Pin, TurnUsage
 
 _TENANTS = itertools.count()
 _KEYS = st.sampled_from(["", "", "", "k1", "k2", "k3"])

@@ -87,11 +87,7 @@ def test_ids_that_come_again_are_indexed_again(store: Store, session_id: str) ->
 
 def test_tenants_and_profiles_do_not_find_each_other(home: Any) -> None:
     """What one has, another neither finds, reads nor counts, also under the same ids."""
-    stores = [
-        home.open(tenant="a"),
-        home.open(tenant="b"),
-        home.open(tenant="a", profile="work"),
-    ]
+    stores = [home.open(tenant="a"), home.open(tenant="b"), home.open(tenant="a", profile="work")]
     for number, store in enumerate(stores):
         assert store.create(NewSession(dialect="x", id="same", source_id="s")).id == "same"
         store.append("same", [said(f"word{number} shared_part")])

@@ -17,9 +17,10 @@ import pytest
 
 import foldaway
 from foldaway.agents.importers import sessions_in
-from foldaway.facts.frame import summary_of
+from foldaway.agents.importers.take import take_all
+from foldaway.facts.frame import carried_summary
+from foldaway.sessions import internals
 from foldaway.sessions.finding import discover
-from foldaway.sessions.importing import take_all
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
@@ -63,8 +64,8 @@ def long_one(expected: list[dict[str, Any]]) -> dict[str, Any]:
 
 def summaries_in(session: Session) -> list[str]:
     """Return the bodies of what a session shows as summaries."""
-    folded = [item for item in session.engine.view.items if isinstance(item, Folded)]
-    bodies = [summary_of(message) for item in folded for message in item.messages]
+    folded = [item for item in internals(session).engine.view.items if isinstance(item, Folded)]
+    bodies = [carried_summary(message) for item in folded for message in item.messages]
     return [body for body in bodies if body]
 
 
@@ -112,7 +113,7 @@ def test_a_store_says_which_version_brought_it_up_to_date(
 def test_a_session_shows_what_it_showed(store: Store, expected: list[dict[str, Any]]) -> None:
     """A view stays as it was, and every reference of it leads to the same originals."""
     for one in expected:
-        session = Session(store, session_id=one["id"])
+        session = Session.open(store, one["id"])
         assert [digest(message) for message in session.messages] == one["shown"]
         for ref, recalled in one["recalled"].items():
             assert digest(session.recall(ref)) == recalled
@@ -123,7 +124,7 @@ def test_a_session_shows_what_it_showed(store: Store, expected: list[dict[str, A
 def test_an_old_compaction_can_be_undone(store: Store, expected: list[dict[str, Any]]) -> None:
     """One after the other, back to all messages."""
     one = long_one(expected)
-    session = Session(store, session_id=one["id"])
+    session = Session.open(store, one["id"])
     assert session.undo()
     assert 0 < store.session(one["id"]).view < one["view"] or session.undo() is False
     while session.undo():
@@ -136,7 +137,7 @@ def test_an_old_session_is_compacted_again(store: Store, expected: list[dict[str
     and stands in its place.
     """
     one = long_one(expected)
-    session = Session(store, session_id=one["id"])
+    session = Session.open(store, one["id"])
     [before] = summaries_in(session)
     assert "LICENSE" in before
     report = session.compact(force=True, keep_last=1)

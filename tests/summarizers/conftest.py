@@ -10,11 +10,11 @@ import pytest
 from foldaway._core.policy import Policy, budget_for
 from foldaway._core.ports import Redact, WireRules
 from foldaway.compaction.compact import Plan, plan
-from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.compaction.index import FrozenLog
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.work import CompactionInput, Options
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, View, whole_view
+from foldaway.facts.reading import LogReading
+from foldaway.transcript import Estimator, Message, View, whole_view
 
 
 @pytest.fixture(scope="session")

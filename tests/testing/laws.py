@@ -20,7 +20,6 @@ from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.tokens.estimate import Estimator
 from foldaway.transcript import (
     Folded,
     Media,
@@ -33,6 +32,7 @@ from foldaway.transcript import (
     ToolResult,
     Transcript,
 )
+from foldaway.transcript.estimate import Estimator
 
 REFERENCE = re.compile(r"fa-[0-9a-f]{10}")
 SUMMARY = "[foldaway summary"
@@ -247,7 +247,7 @@ def came(engine: Compressor) -> list[Any]:
     """Return what the model sees, with each result that is shown otherwise since its arrival as it
     came.
     """
-    log = [message.wire for message, _ in engine.list_arrived(0)]
+    log = [message.wire for message, _ in engine.conversation.list_arrived(0)]
     found = engine.messages
     at = 0
     for item in engine.view.items:

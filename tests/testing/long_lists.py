@@ -10,17 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from tests.testing.strategies import valid_lists
 
-from foldaway.testing.builder import (
-    Step,
-    assistant,
-    call,
-    media,
-    result,
-    system,
-    talk,
-    think,
-    user,
-)
+from foldaway.testing.builder import Step, assistant, call, media, result, system, talk, think, user
 from foldaway.transcript import Media, ToolResult
 
 Output: TypeAlias = Literal["fresh", "same", "error", "short", "media", "json"]

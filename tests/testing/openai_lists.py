@@ -6,15 +6,7 @@ from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.testing.words import (
-    Ids,
-    argument_texts,
-    chance,
-    names,
-    outputs,
-    signatures,
-    words,
-)
+from tests.testing.words import Ids, argument_texts, chance, names, outputs, signatures, words
 
 Wire = dict[str, Any]
 

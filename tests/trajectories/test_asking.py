@@ -14,7 +14,6 @@ from foldaway._core.ports import SummaryAnswer
 from foldaway.errors import BatchStopped
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.tokens import Estimator
 from foldaway.trajectories.compress import compress_trajectory
 from foldaway.trajectories.policy import Metrics, TrajectoryPolicy
 from foldaway.trajectories.summaries import (
@@ -24,6 +23,7 @@ from foldaway.trajectories.summaries import (
     SummaryModel,
     model_writer,
 )
+from foldaway.transcript import Estimator
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 POLICY = TrajectoryPolicy(target_tokens=900, summary_tokens=500, keep_last=1)

@@ -18,7 +18,7 @@ from foldaway.trajectories.batch import BatchResult, compress_batch
 from foldaway.trajectories.folder import claim_folder, read_report
 from foldaway.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy
 from foldaway.trajectories.reading import cut_shards, find_sources, read_records
-from foldaway.trajectories.verification import verify
+from foldaway.trajectories.verification import verify_batch
 from foldaway.trajectories.workers import WorkerSetup, do_shards
 
 
@@ -92,7 +92,7 @@ def test_every_bad_record_is_in_quarantine_with_its_line_and_reason(source: Path
     assert (total.records, total.written, total.quarantined) == (26, 18, 8)
     assert total.outcomes == {"compressed": 8, "under target": 10}
     assert read_report(tmp_path / "out") == done.report
-    assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
+    assert list(verify_batch(tmp_path / "out", find_sources([str(source)]))) == []
 
 
 def test_a_record_under_the_target_keeps_its_bytes(tmp_path: Path):
@@ -190,7 +190,7 @@ def test_every_format_holds_the_same_records(source: Path, tmp_path: Path, form:
         for paths in parts
     )
     assert plain == packed
-    assert list(verify(tmp_path / "out")) == []
+    assert list(verify_batch(tmp_path / "out")) == []
 
 
 def test_excluded_records_are_counted_and_not_written(source: Path, tmp_path: Path):
@@ -198,7 +198,7 @@ def test_excluded_records_are_counted_and_not_written(source: Path, tmp_path: Pa
     total = _run(source, tmp_path / "out", _job("exclude")).report.total
     assert total.outcomes == {"excluded": 8, "under target": 10}
     assert total.written == 10
-    assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
+    assert list(verify_batch(tmp_path / "out", find_sources([str(source)]))) == []
 
 
 def test_stripped_records_hold_no_generated_text(source: Path, tmp_path: Path):
@@ -207,7 +207,7 @@ def test_stripped_records_hold_no_generated_text(source: Path, tmp_path: Path):
     assert b"foldaway" not in b"".join(
         path.read_bytes() for path in (tmp_path / "out").glob("part-*")
     )
-    assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
+    assert list(verify_batch(tmp_path / "out", find_sources([str(source)]))) == []
 
 
 def test_without_the_package_for_parquet_an_earlier_run_is_not_touched(
@@ -277,13 +277,13 @@ def test_verify_finds_what_was_changed_behind_its_back(source: Path, tmp_path: P
     part = out / "part-00000.jsonl"
     lines = part.read_bytes().splitlines(keepends=True)
     part.write_bytes(b"".join(lines[:-1]))
-    assert {"part-00000", "report.json"} <= {fault.where for fault in verify(out)}
+    assert {"part-00000", "report.json"} <= {fault.where for fault in verify_batch(out)}
     record = json.loads(lines[1])
     record["conversations"][-1]["value"] = "Dane."
     part.write_bytes(lines[0] + json.dumps(record).encode() + b"\n" + b"".join(lines[2:]))
-    found = [fault.what for fault in verify(out, given)]
+    found = [fault.what for fault in verify_batch(out, given)]
     assert "differs from its input after the fold" in found or "was changed without a fold" in found
     del record["conversations"][-2]
     part.write_bytes(lines[0] + json.dumps(record).encode() + b"\n" + b"".join(lines[2:]))
-    assert any("turns, its metrics say" in fault.what for fault in verify(out))
-    assert any("parts a call" in fault.what for fault in verify(out, given))
+    assert any("turns, its metrics say" in fault.what for fault in verify_batch(out))
+    assert any("parts a call" in fault.what for fault in verify_batch(out, given))

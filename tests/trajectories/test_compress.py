@@ -19,7 +19,7 @@ from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from foldaway.testing import assistant, call, result, system, talk, user
 from foldaway.trajectories.compress import compress_trajectory
 from foldaway.trajectories.policy import TrajectoryPolicy
-from foldaway.trajectories.record import NOTICE
+from foldaway.trajectories.record import NOTICE, strip_generated
 from foldaway.trajectories.summaries import WrittenSummary, smallest_summary, write_left_out
 from foldaway.transcript import survey
 
@@ -200,6 +200,19 @@ def test_the_notice_goes_into_the_system_text_wherever_it_stands():
     assert NOTICE in str(made["system"])
     made, _ = compress_trajectory({"conversations": turns}, policy, counter=Words())
     assert NOTICE not in str(made)
+
+
+def test_a_notice_in_other_words_takes_the_place_of_the_first():
+    """There is one; and what is stripped has none, in whatever words it was."""
+    turns = RECORD["conversations"][1:]
+    wide = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=1)
+    made, _ = compress_trajectory({"system": "Be kind.", "conversations": turns}, wide,
+                                  counter=Words())  # fmt: skip
+    again, _ = compress_trajectory(
+        made, replace(wide, target_tokens=420, notice="Told in brief."), counter=Words()
+    )
+    assert again["system"] == "Be kind.\n\n[foldaway notice] Told in brief."
+    assert strip_generated(load(again)).frame.body["system"] == "Be kind."  # pyright: ignore[reportOptionalSubscript]
 
 
 def test_a_system_turn_after_the_fold_is_left_alone():

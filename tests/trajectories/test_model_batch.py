@@ -20,13 +20,13 @@ from tests.testing.trajectories import folder_files
 from foldaway._core.ports import SummaryRequest
 from foldaway.errors import BatchStopped, FoldawayError
 from foldaway.facts.frame import SUMMARY_OPEN
-from foldaway.tokens import Estimator
 from foldaway.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
 from foldaway.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for
 from foldaway.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
 from foldaway.trajectories.reading import find_sources
 from foldaway.trajectories.summaries import ModelAnswer, ModelQuestion
-from foldaway.trajectories.verification import verify
+from foldaway.trajectories.verification import verify_batch
+from foldaway.transcript import Estimator
 
 if TYPE_CHECKING:
     from foldaway.testing.model_server import ModelRequest, ModelServer, Reply
@@ -128,7 +128,7 @@ def test_summaries_are_written_by_a_model_and_checked(
     assert TOKEN.encode() not in b"".join(
         path.read_bytes() for path in out.rglob("*") if path.is_file() and path.suffix == ".json"
     )
-    assert list(verify(out, find_sources([str(records)]))) == []
+    assert list(verify_batch(out, find_sources([str(records)]))) == []
     _run(records, tmp_path / "other", job, workers=3, limits=RequestLimits(requests=2))
     assert _files(out) == _files(tmp_path / "other")
 
@@ -343,7 +343,7 @@ def test_whatever_a_model_says_the_output_is_sound(tmp_path: Path, server: Model
     summaries = [turn for turn in turns if turn.startswith(SUMMARY_OPEN)]
     assert len(summaries) == len(said)
     assert not any(TOKEN in summary for summary in summaries)
-    assert list(verify(tmp_path / "out", find_sources([str(path)]))) == []
+    assert list(verify_batch(tmp_path / "out", find_sources([str(path)]))) == []
 
 
 @pytest.mark.soak
@@ -438,7 +438,7 @@ def test_every_fold_of_a_record_is_asked_about_and_counted(tmp_path: Path, serve
     done = _run(path, tmp_path / "out", job)
     assert done.report.total.summary_calls == len(server.requests) == 2
     assert _written(tmp_path / "out").count(SUMMARY_OPEN.encode()) == 2
-    assert list(verify(tmp_path / "out", sources)) == []
+    assert list(verify_batch(tmp_path / "out", sources)) == []
 
 
 def test_without_summaries_the_frame_alone_stands_there(records: Path, tmp_path: Path):
@@ -450,4 +450,4 @@ def test_without_summaries_the_frame_alone_stands_there(records: Path, tmp_path:
             if "turns were left out here" in turn["value"]]  # fmt: skip
     assert len(told) == LONG
     assert all(len(text) < 500 and ".py" not in text for text in told)
-    assert list(verify(tmp_path / "out", find_sources([str(records)]))) == []
+    assert list(verify_batch(tmp_path / "out", find_sources([str(records)]))) == []

@@ -15,10 +15,10 @@ from tests.testing.rows import each_row
 from foldaway._core.ports import SummaryAnswer, SummaryRequest
 from foldaway.errors import BatchStopped, FailureKind, SummarizerFailed
 from foldaway.testing import ScriptedSummarizer
-from foldaway.tokens import Estimator
 from foldaway.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient
 from foldaway.trajectories.policy import RequestLimits
 from foldaway.trajectories.summaries import ModelQuestion
+from foldaway.transcript import Estimator
 
 
 class Clock:

@@ -21,13 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.testing.trajectories import (
-    MARK,
-    deadly_shard,
-    folder_files,
-    meeting_shard,
-    run_record,
-)
+from tests.testing.trajectories import MARK, deadly_shard, folder_files, meeting_shard, run_record
 
 from foldaway.trajectories.folder import claim_folder
 from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy

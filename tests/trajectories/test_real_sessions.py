@@ -14,7 +14,7 @@ from foldaway import convert
 from foldaway.trajectories.batch import compress_batch
 from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
 from foldaway.trajectories.reading import find_sources
-from foldaway.trajectories.verification import verify
+from foldaway.trajectories.verification import verify_batch
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("FOLDAWAY_DATA", ROOT.parent / "shared" / "data")) / "sessions"
@@ -41,7 +41,7 @@ def _verified(tmp_path: Path, names: dict[str, int], dialect: str, target: int) 
             out.writelines(json.dumps(one) + "\n" for one in _records(name, most, dialect))
     job = BatchSettings(policy=TrajectoryPolicy(target_tokens=target), shard_records=200)
     done = compress_batch(find_sources([str(source)]), tmp_path / "out", job, workers=2)
-    found = list(verify(tmp_path / "out", find_sources([str(source)])))
+    found = list(verify_batch(tmp_path / "out", find_sources([str(source)])))
     assert [one for one in found if not one.over_target] == []
     assert len(found) == done.report.total.still_over_limit
     assert all("it needs at least" in one.what for one in found)

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from tests.testing.strategies import logs
 from tests.testing.trajectories import trajectories
 
-from foldaway.compaction.measure import text_length
 from foldaway.dialects.loading import load
-from foldaway.trajectories.policy import LEAST_SUMMARY_TOKENS
+from foldaway.trajectories.policy import TrajectoryPolicy
 from foldaway.trajectories.region import RecordRoom, choose_regions
-from foldaway.transcript import Groups, Message, Text, ToolCall, ToolResult
+from foldaway.transcript import Groups, Message, Text, ToolCall, ToolResult, text_length
 
 
 def _turns(letters: str) -> list[Message]:
@@ -67,8 +66,8 @@ def _chosen(
 
 def _room(kept_tokens: int, smallest: int = 1) -> RecordRoom:
     """Return room for turns of `kept_tokens` beside a summary that says something."""
-    tokens = kept_tokens + LEAST_SUMMARY_TOKENS
-    return RecordRoom(tokens, LEAST_SUMMARY_TOKENS, lambda _: smallest)
+    tokens = kept_tokens + TrajectoryPolicy.LEAST_SUMMARY_TOKENS
+    return RecordRoom(tokens, TrajectoryPolicy.LEAST_SUMMARY_TOKENS, lambda _: smallest)
 
 
 def test_only_as_much_is_folded_as_is_wanted():

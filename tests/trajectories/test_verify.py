@@ -12,7 +12,7 @@ import pytest
 from foldaway.trajectories.batch import compress_batch
 from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
 from foldaway.trajectories.reading import find_sources
-from foldaway.trajectories.verification import read_over_target, verify
+from foldaway.trajectories.verification import find_over_target, verify_batch
 
 JOB = BatchSettings(policy=TrajectoryPolicy(target_tokens=100_000), shard_records=10)
 
@@ -43,7 +43,7 @@ def _peak_bytes(folder: Path, records: int) -> int:
     source = _batch(folder, _lines(range(1_000, 1_000 + records), size=2_000))
     tracemalloc.start()
     try:
-        assert list(verify(folder / "out", find_sources([str(source)]))) == []
+        assert list(verify_batch(folder / "out", find_sources([str(source)]))) == []
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -64,7 +64,7 @@ def test_other_input_is_said_to_be_that(tmp_path: Path, other: str):
     now = {"changed": [*lines[:15], *lines[16:]], "longer": [*lines, *lines],
            "shorter": lines[:20]}[other]  # fmt: skip
     source.write_text("".join(now))
-    found = list(verify(tmp_path / "a/out", find_sources([str(source)])))
+    found = list(verify_batch(tmp_path / "a/out", find_sources([str(source)])))
     where = {"changed": ["part-00001", "part-00002"], "longer": ["report.json"],
              "shorter": ["part-00002"]}[other]  # fmt: skip
     assert [fault.where for fault in found if "other input" in fault.what
@@ -79,8 +79,8 @@ def test_sources_of_one_name_are_kept_apart(tmp_path: Path):
         (tmp_path / name / "runs.jsonl").write_text(_lines(numbers))
     sources = find_sources([str(tmp_path / name / "runs.jsonl") for name in ("x", "y")])
     compress_batch(sources, tmp_path / "out", JOB)
-    assert list(verify(tmp_path / "out", sources)) == []
-    first = next(verify(tmp_path / "out", sources[::-1]))
+    assert list(verify_batch(tmp_path / "out", sources)) == []
+    first = next(verify_batch(tmp_path / "out", sources[::-1]))
     assert first.where == "part-00000"
 
 
@@ -90,7 +90,7 @@ def test_without_its_marks_a_record_that_is_not_in_the_input_is_named(tmp_path: 
     for mark in (tmp_path / "a/out/.foldaway").glob("part-*"):
         mark.unlink()
     source.write_text("".join(source.read_text().splitlines(keepends=True)[:-1]))
-    found = list(verify(tmp_path / "a/out", find_sources([str(source)])))
+    found = list(verify_batch(tmp_path / "a/out", find_sources([str(source)])))
     assert [fault.what for fault in found] == ["comes from in.jsonl:10, which is not in the input"]
 
 
@@ -100,13 +100,13 @@ def test_a_record_over_its_target_is_named_with_the_reason(tmp_path: Path):
     source.write_text(_lines([1]) + _lines([2], size=2_000))
     job = BatchSettings(policy=TrajectoryPolicy(target_tokens=1_000))
     done = compress_batch(find_sources([str(source)]), tmp_path / "out", job)
-    (found,) = verify(tmp_path / "out", find_sources([str(source)]))
+    (found,) = verify_batch(tmp_path / "out", find_sources([str(source)]))
     assert (found.where, found.over_target) == ("part-00000.jsonl:2", True)
     assert "tokens of 1,000: it needs at least" in found.what
     assert "of which $.conversations[0] (user)" in found.what
     assert found.what.endswith("(in.jsonl:2)")
-    (row,) = read_over_target(tmp_path / "out", done.report)
-    assert (row.source, row.line) == ("in.jsonl", 2)
+    (over,) = find_over_target(tmp_path / "out", done.report)
+    assert over.where == "in.jsonl:2"
 
 
 @pytest.mark.slow
@@ -120,12 +120,12 @@ def test_a_turn_that_was_changed_beside_several_folds_is_found(tmp_path: Path, a
     source.write_text(json.dumps({"conversations": turns}) + "\n")
     policy = TrajectoryPolicy(target_tokens=400, keep_last=1)
     compress_batch(find_sources([str(source)]), out, BatchSettings(policy=policy))
-    assert list(verify(out, find_sources([str(source)]))) == []
+    assert list(verify_batch(out, find_sources([str(source)]))) == []
     record = json.loads((out / "part-00000.jsonl").read_text())
     summaries = [n for n, one in enumerate(record["conversations"]) if "foldaway" in one["value"]]
     assert len(summaries) == 2
     assert at not in summaries
     record["conversations"][at]["value"] = "y"
     (out / "part-00000.jsonl").write_text(json.dumps(record) + "\n")
-    found = [fault.what for fault in verify(out, find_sources([str(source)]))]
+    found = [fault.what for fault in verify_batch(out, find_sources([str(source)]))]
     assert [what for what in found if what.startswith("differs from its input")]

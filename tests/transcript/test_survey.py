@@ -6,16 +6,7 @@ from hypothesis import given
 from tests.testing.strategies import logs
 
 from foldaway.testing import assistant, call, result, talk, user
-from foldaway.transcript import (
-    Flaw,
-    Media,
-    Message,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    survey,
-)
+from foldaway.transcript import Flaw, Media, Message, Text, Thinking, ToolCall, ToolResult, survey
 
 
 @given(logs())

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from foldaway._core.plugins import PluginKind
     from foldaway._core.policy import (
         ASSUMED_CONTEXT_LENGTH,
+        LEAST_SAVING,
+        PRESSURE,
         ArrivalLevel,
         Budget,
         Policy,
@@ -65,8 +67,8 @@ __getattr__ = import_later(
         "journal": "SESSION listens log_event",
         "lenient_json": "Value read_loose_value read_json",
         "plugins": "PluginKind",
-        "policy": "ASSUMED_CONTEXT_LENGTH ArrivalLevel Budget Policy Saving fit_budget budget_for "
-        "estimate_after scale_budget",
+        "policy": "ASSUMED_CONTEXT_LENGTH ArrivalLevel Budget LEAST_SAVING PRESSURE Policy Saving "
+        "fit_budget budget_for estimate_after scale_budget",
         "ports": "CachedPrefix MediaCounter MediaReducer NativeAnswer NativeCompactor NativeItem "
         "NativeRequest Redact Summarizer SummaryAnswer SummaryRequest TokenCounter "
         "WireRules",

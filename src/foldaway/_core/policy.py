@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,14 +25,34 @@ SAVES_FROM: Mapping[Saving, int] = {"little": 90_000, "normal": 40_000, "most": 
 times, and seven to twelve times (`python bench/bills.py`)."""
 
 
+_PROTECTED_SHARE = 0.5
+"""The most of the room that the newest messages have to stay whole; a reader is indifferent from 0
+to 50 % (`bench/notes/worth.md`), and an agent reads no file again that it has just read."""
+_WHOLE_SHARE = 0.5
+"""Of the threshold, or of what there is now: as long as the result has no more, the newest messages
+stay whole, and what is older has half of its room beside them. Chosen: the next compaction is at
+least as far away as the last one saved."""
 _EARLY_SUMMARY = 0.4
 """Of the room of an early compaction, what a summary may have."""
+PRESSURE = 0.85
+"""Share of the threshold at which a warning is due (docs/coverage.md, A3)."""
+LEAST_SAVING = 0.10
+"""A compaction that saves a smaller share counts as ineffective (docs/coverage.md, A24)."""
+_SMALL_WINDOW = 0.85
+"""Share of a window that is not larger than the floor (docs/coverage.md, A10)."""
+_SUMMARY_SHARE = 0.20
+"""Of what is folded, what its summary may have (docs/coverage.md, A13)."""
+_SUMMARY_LEAST = 2_000
+"""A summary may have this much however little is folded, unless its most is less."""
+_SUMMARY_WINDOW = 0.05
+"""Share of the window that no summary exceeds."""
 
 
-class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Policy(Struct, frozen=True, kw_only=True):
     """When to act, what to keep, how much room a summary gets.
 
-    Construction raises `InvalidSetting` for a value out of its range.
+    Construction raises `InvalidSetting` for a value out of its range. Fields that a policy of an
+    older version was stored with are passed over when it is read.
     """
 
     enabled: bool = True
@@ -43,34 +63,23 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How early a compaction is made to save money: from 90,000 tokens on if it pays (`little`),
     40,000 (`normal`), 20,000 (`most`), or by the threshold alone (`off`)."""
     floor_tokens: int = 64_000
-    """The threshold is never below this; if it would reach the window, see small_window."""
-    small_window: float = 0.85
-    """Share of a window that is not larger than the floor."""
+    """The threshold is never below this; if it would reach the window, the threshold is 85 % of
+    the window."""
     hard_threshold: float = 0.85
     """Share of the effective window at which the next turn may not fit."""
-    pressure: float = 0.85
-    """Share of the threshold at which a warning is due."""
     target_ratio: float = 0.20
     """Tail budget as a share of the threshold."""
     protect_first: int = 3
     """Messages beyond the system prompt that the first compaction keeps, unless they are large:
     more than 15 % of the threshold, or of a size asked for."""
     protect_last: int = 20
-    """Newest messages that stay whole, as far as they take no more than half of the room."""
+    """Newest messages that stay whole: all if the result has at most half of the threshold then,
+    otherwise those that take half of the room."""
     min_tail: int = 3
     """Newest messages that are always kept, whatever their size."""
-    summary_ratio: float = 0.20
-    """Summary budget as a share of what is folded."""
-    summary_min_tokens: int = 2_000
-    """A summary may always have this much, unless a target size asks for less."""
-    summary_max_tokens: int = 12_000
-    """A summary never has more than this."""
-    summary_window_share: float = 0.05
-    """Nor more than this share of the window."""
-    digest_from_chars: int = 200
-    """Tool results shorter than this stay as they are."""
-    argument_chars: int = 200
-    """Of a long string in a tool call's arguments, what stays with the call."""
+    summary_tokens: int = 12_000
+    """The most that a summary may have. Up to it and to 5 % of the window it may have a fifth of
+    what is folded, and 2,000 at least."""
     arrival: ArrivalLevel = "lossless"
     """What becomes of tool results before they are first sent: nothing (`off`), what loses nothing
     (`lossless`: repeated results as markers, JSON of tools that read no files without its
@@ -78,26 +87,22 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     follow_arrival: ArrivalLevel = "off"
     """The same in lists that are followed, for results that no model has seen yet; from the first
     request of a conversation on."""
-    arrival_tokens: int = 10_000
-    """What a result may have where results are `bounded`; 0 is no limit."""
     arrival_tools: Mapping[str, int] = {}
-    """The same by tool; names may have `*` and `?`, and the first that fits counts."""
-    ineffective_saving: float = 0.10
-    """A compaction that saves less than this share counts as ineffective."""
-    ineffective_limit: int = 2
-    """After this many ineffective compactions in a row automatic compaction waits."""
+    """What a result may have where results are `bounded`, in tokens by tool; 0 is no limit. Names
+    may have `*` and `?`, and the first that fits counts; 10,000 if none does."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name in ("threshold", "small_window", "hard_threshold", "pressure",
-                     "summary_ratio", "summary_window_share", "ineffective_saving"):  # fmt: skip
+        for name in ("threshold", "hard_threshold"):
             _require_within(name, getattr(self, name), 0.0, 1.0)
         _require_within("target_ratio", self.target_ratio, 0.10, 0.80)
-        for name, least in (("protect_last", 1), ("protect_first", 0), ("min_tail", 1),
-                            ("floor_tokens", 0), ("summary_min_tokens", 0),
-                            ("summary_max_tokens", 1), ("digest_from_chars", 0),
-                            ("argument_chars", 16), ("arrival_tokens", 0),
-                            ("ineffective_limit", 1)):  # fmt: skip
+        for name, least in (
+            ("protect_last", 1),
+            ("protect_first", 0),
+            ("min_tail", 1),
+            ("floor_tokens", 0),
+            ("summary_tokens", 1),
+        ):
             if getattr(self, name) < least:
                 raise InvalidSetting(name, getattr(self, name), f"at least {least}")
         for name in ("arrival", "follow_arrival"):
@@ -127,6 +132,28 @@ class Budget(Struct, frozen=True, kw_only=True):
     target_tokens: int | None = None
     """The size asked for by hand; then the tail and the summary share what it leaves."""
 
+    def protected_tokens(self, now: int, fixed: int, room: int) -> int:
+        """Return the most tokens with which the newest messages stay whole in a prompt of `now`
+        tokens, with a room beside what is `fixed`: their share of the room, or, if no size was
+        asked for, what keeps the result well below the threshold.
+        """
+        most = int(_PROTECTED_SHARE * room)
+        if self.target_tokens is not None:
+            return most
+        result = int(_WHOLE_SHARE * min(self.threshold_tokens, now))
+        return max(most, result - fixed - (room - most))
+
+    def widen(self, room: int, newest: int) -> int:
+        """Return the room if `newest` tokens of it stay whole: what is older keeps its share."""
+        if self.target_tokens is not None:
+            return room
+        return max(room, newest + int((1 - _PROTECTED_SHARE) * room))
+
+    def summary_room(self, folded: int, older: int = 0) -> int:
+        """Return what the summary of `folded` tokens may have; an older summary counts in full."""
+        wanted = older + int(folded * _SUMMARY_SHARE)
+        return min(max(wanted, self.summary_min_tokens), self.summary_max_tokens)
+
 
 def budget_for(
     policy: Policy, context_length: int, *, output_tokens: int = 0, target_tokens: int | None = None
@@ -147,9 +174,9 @@ def budget_for(
     window = context_length - output_tokens
     threshold = max(int(window * policy.threshold), policy.floor_tokens)
     if threshold >= window:
-        threshold = int(window * policy.small_window)
+        threshold = int(window * _SMALL_WINDOW)
     tail = int(threshold * policy.target_ratio)
-    most = min(int(context_length * policy.summary_window_share), policy.summary_max_tokens)
+    most = max(min(int(context_length * _SUMMARY_WINDOW), policy.summary_tokens), 1)
     return Budget(
         context_length=context_length,
         output_tokens=output_tokens,
@@ -157,10 +184,10 @@ def budget_for(
         early_tokens=min(SAVES_FROM.get(policy.save, threshold), threshold),
         threshold_tokens=threshold,
         hard_tokens=max(int(window * policy.hard_threshold), threshold),
-        pressure_tokens=int(threshold * policy.pressure),
+        pressure_tokens=int(threshold * PRESSURE),
         tail_tokens=tail,
-        summary_min_tokens=min(policy.summary_min_tokens, max(most, 1)),
-        summary_max_tokens=max(most, 1),
+        summary_min_tokens=min(_SUMMARY_LEAST, most),
+        summary_max_tokens=most,
         target_tokens=target_tokens,
     )
 
@@ -174,35 +201,45 @@ def fit_budget(budget: Budget, tokens: int) -> Budget:
     room = int(budget.tail_tokens * tokens / budget.threshold_tokens)
     summary = max(min(int(room * _EARLY_SUMMARY), budget.summary_max_tokens), 1)
     return replace(
-        budget, tail_tokens=room - summary, summary_max_tokens=summary,
+        budget,
+        tail_tokens=room - summary,
+        summary_max_tokens=summary,
         summary_min_tokens=min(budget.summary_min_tokens, summary),
-    )  # fmt: skip
+    )
 
 
-def estimate_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
+def estimate_after(budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
     """Return about how many tokens a compaction of a prompt of `now` tokens leaves.
 
     `fixed` is what it never folds: tools, system prompt, the first messages, the latest ask;
-    `newest` the last messages that stay whatever their size. The tail gets its budget, and the
+    `newest` the other messages that `protect_last` covers. The tail gets its budget, and the
     summary its share of the rest within its bounds.
     """
     budget = fit_budget(budget, now)
-    tail = min(max(budget.tail_tokens, newest), max(now - fixed, 0))
+    tail = min(budget.tail_tokens, max(now - fixed, 0))
     folded = max(now - fixed - tail, 0)
-    share = int(folded * policy.summary_ratio)
-    summary = min(max(share, budget.summary_min_tokens), budget.summary_max_tokens, folded)
-    return min(fixed + tail + summary, now)
+    room = tail + min(budget.summary_room(folded), folded)
+    room = budget.widen(room, min(newest, budget.protected_tokens(now, fixed, room)))
+    return min(fixed + room, now)
 
 
 def scale_budget(budget: Budget, ratio: float) -> Budget:
     """Return the budget in tokens of which the provider counts `ratio` for each of ours."""
     if ratio == 1.0:
         return budget
-    sizes = ("context_length", "output_tokens", "effective_window", "early_tokens",
-             "threshold_tokens", "hard_tokens", "pressure_tokens", "tail_tokens")  # fmt: skip
+    sizes = (
+        "context_length",
+        "output_tokens",
+        "effective_window",
+        "early_tokens",
+        "threshold_tokens",
+        "hard_tokens",
+        "pressure_tokens",
+        "tail_tokens",
+    )
     return replace(budget, **{name: int(getattr(budget, name) / ratio) for name in sizes})
 
 
 def _require_within(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
+    if not isinstance(cast("object", value), (int, float)) or not least <= value <= most:
         raise InvalidSetting(name, value, f"from {least:g} to {most:g}")

@@ -143,9 +143,15 @@ class Report(Struct, frozen=True, kw_only=True):
             return f"Nothing changed: {self.reason}. {self.detail}".strip()
         saved = min(self.saved, 0.99)  # something is left
         return (
-            f"{self.messages_before:,} messages, {self.tokens_before:,} tokens → "
-            f"{self.messages_after:,} messages, {self.tokens_after:,} tokens (−{saved:.0%})"
+            f"{_messages(self.messages_before)}, {self.tokens_before:,} tokens → "
+            f"{_messages(self.messages_after)}, {self.tokens_after:,} tokens (−{saved:.0%})"
         )
+
+    @property
+    def keeps_much(self) -> bool:
+        """Whether nothing was folded though it could be, if fewer exchanges are to be kept."""
+        is_done = self.status == "compacted" and not self.folded and self.target_tokens is None
+        return is_done or self.reason == "nothing to compact"
 
     def confirmed_by(self, reported_tokens: int) -> Report:
         """Return the report with a note where the provider counts more than was promised."""
@@ -171,3 +177,7 @@ class Report(Struct, frozen=True, kw_only=True):
     def saved(self) -> float:
         """The share of tokens that was saved."""
         return 1 - self.tokens_after / self.tokens_before if self.tokens_before else 0.0
+
+
+def _messages(number: int) -> str:
+    return f"{number:,} message{'' if number == 1 else 's'}"

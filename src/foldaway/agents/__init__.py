@@ -10,9 +10,4 @@ if TYPE_CHECKING:
     from foldaway.agents.mcp_server import Address, make_server, serve_http, serve_stdio
 
 
-__getattr__ = import_later(
-    __name__,
-    {
-        "mcp_server": "Address make_server serve_http serve_stdio",
-    },
-)
+__getattr__ = import_later(__name__, {"mcp_server": "Address make_server serve_http serve_stdio"})

@@ -9,18 +9,31 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from msgspec.structs import replace
+from msgspec import ValidationError, convert
+from msgspec.structs import asdict, replace
 
-from foldaway._core import log_event
+from foldaway._core import Policy, log_event
 from foldaway.agents.engines import ContextEngine, HermesEngine
-from foldaway.config import compressor_settings, open_store, read_settings
+from foldaway.agents.known import known_agents
+from foldaway.config import Settings, compressor_settings, open_store, read_settings
 from foldaway.engine import Model
-from foldaway.errors import FoldawayError
-from foldaway.sessions import TOOLS, Library, Session, answer, find_by_key, recall_from, redactor_of
+from foldaway.errors import FoldawayError, InvalidSetting
+from foldaway.sessions import (
+    Library,
+    Session,
+    SessionOptions,
+    answer,
+    find_by_key,
+    past_tools,
+    recall_from,
+    redactor_of,
+)
 from foldaway.stores import NewSession, SessionInfo, Store
+from foldaway.summarizers import SummaryRequest, from_callable
 
 if TYPE_CHECKING:  # Hermes' own are not typed, and need not be here
 
@@ -32,6 +45,7 @@ if TYPE_CHECKING:  # Hermes' own are not typed, and need not be here
     def get_hermes_home() -> Path:
         """Return the folder of Hermes' profile."""
         ...
+
 else:
     from agent.context_engine import ContextEngine as HostEngine
     from agent.memory_provider import MemoryProvider as HostMemory
@@ -63,10 +77,11 @@ class FoldawayEngine(HermesEngine, HostEngine):
     """
 
     def __init__(self) -> None:
-        """Make one by Foldaway's own settings; Hermes' compression settings are for its own."""
-        new = NewSession(dialect="", source=_SOURCE, cwd=os.getcwd())
+        """Make one by Foldaway's own settings, and by Hermes' where ours say nothing."""
+        new = NewSession(source=_SOURCE, cwd=os.getcwd())
         super().__init__(
-            **compressor_settings(read_settings()), provider="alternating", on_error="pass", new=new
+            **engine_settings(read_settings(), _read_hosts_settings()),
+            options=SessionOptions(provider="alternating", on_error="pass", new=new),
         )
         self._hosts_sessions: Any = None
         self._is_subagent = self._is_placed = False
@@ -124,17 +139,22 @@ class FoldawayEngine(HermesEngine, HostEngine):
         parent = str(row.get("parent_session_id") or "")
         if not parent or self._find_session(self._key) is not None:
             return
-        new: NewSession = self._settings["new"]
+        new = self._options.new or NewSession()
         model: Model = self._settings["model"]
-        before = Session(self._store, parent, model=model.name, new=replace(new, source_id=parent))
+        before = Session(
+            self._store,
+            parent,
+            model=model.name,
+            options=SessionOptions(new=replace(new, source_id=parent)),
+        )
         if self._is_subagent:
             before.delegate(key=self._key)
         elif self._find_session(parent) is None:
             return
         elif self._row(parent).get("end_reason") == "compression":
-            before.continue_as(self._key)  # Hermes ended before it could say so
+            before.switch(key=self._key)  # Hermes ended before it could say so
         else:
-            before.branch(before.info.length, switches=False, key=self._key)
+            before.branch(before.info.length, key=self._key)
         self._work_on(self._key)
 
     def _row(self, session_id: str) -> Mapping[str, Any]:
@@ -143,6 +163,68 @@ class FoldawayEngine(HermesEngine, HostEngine):
 
     def _find_session(self, session_id: str) -> SessionInfo | None:
         return find_by_key(self._store, session_id, _SOURCE)
+
+
+_SHARED = {
+    "enabled": "enabled",
+    "threshold": "threshold",
+    "target_ratio": "target_ratio",
+    "protect_first_n": "protect_first",
+    "protect_last_n": "protect_last",
+}
+"""What Hermes has under `compression`, and what we call it."""
+
+
+def engine_settings(own: Settings, hosts: Mapping[str, object]) -> dict[str, Any]:
+    """Return what the engine is made with: by our own settings, and for what those do not set by
+    config.yaml of Hermes. A value there that means nothing is passed over, as if it were not set.
+    """
+    given = compressor_settings(own)
+    for name, field in _SHARED.items():
+        value = _at(hosts, "compression", name)
+        if value is None or f"compression.{field}" in own.origins:
+            continue
+        try:
+            given["policy"] = convert(
+                {**asdict(given["policy"]), field: value}, Policy, strict=False
+            )
+        except (ValidationError, InvalidSetting) as error:
+            log_event("settings.ignored", name=f"compression.{name}", error=type(error).__name__)
+    model = _at(hosts, "auxiliary", "compression", "model")
+    is_named = isinstance(model, str) and model not in ("", "auto")
+    if is_named and "summarizer.model" not in own.origins:
+        window = _at(hosts, "auxiliary", "compression", "context_length")
+        size = window if isinstance(window, int) else 0
+        writer = from_callable(_ask_host, name=f"hermes:{model}", context_length=size)
+        given["summarizer"] = replace(given["summarizer"], main=writer)
+    return given
+
+
+def _at(table: object, *keys: str) -> object:
+    """Return what is under keys, None if nothing is."""
+    for key in keys:
+        table = cast("Mapping[str, object]", table).get(key) if isinstance(table, Mapping) else None
+    return table
+
+
+def _ask_host(request: SummaryRequest) -> str:
+    """Have the model of `auxiliary.compression` write, as Hermes asks it: its provider, address
+    and keys.
+    """
+    said = [
+        {"role": "system", "content": request.instructions},
+        {"role": "user", "content": request.prompt},
+    ]
+    asked = import_module("agent.auxiliary_client").call_llm("compression", messages=said)
+    return str(asked.choices[0].message.content or "")
+
+
+def _read_hosts_settings() -> Mapping[str, object]:
+    try:
+        return import_module("hermes_cli.config").read_raw_config()
+    except Exception as error:  # noqa: BLE001 Hermes reads it as well, and says what is wrong
+        log_event("settings.ignored", name="config.yaml", error=type(error).__name__)
+        return {}
 
 
 class FoldawayMemory(HostMemory):
@@ -168,9 +250,10 @@ class FoldawayMemory(HostMemory):
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """Return the tools for past sessions; constant."""
+        agents = [one.name for one in known_agents().values() if one.leaves_sessions]
         return [
             {"name": one.name, "description": one.description, "parameters": one.parameters}
-            for one in TOOLS
+            for one in past_tools(agents)
             if one.name in _OFFERED
         ]
 

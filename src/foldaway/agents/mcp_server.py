@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from foldaway.agents.known import known_agents
 from foldaway.errors import MissingExtra
-from foldaway.sessions import MARK, TOOLS, Library, answer
+from foldaway.sessions import MARK, Library, answer, past_tools
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -36,19 +37,25 @@ def make_server(library: Library, version: str) -> Server[Any]:
         from mcp.server import Server
     except ImportError:
         raise MissingExtra("mcp", "foldaway mcp") from None
-    offered = [tool for tool in TOOLS if tool.reads or not library.store.read_only]
+    agents = [one.name for one in known_agents().values() if one.leaves_sessions]
+    can_change = not library.store.read_only
+    offered = [tool for tool in past_tools(agents) if tool.reads or can_change]
     names = {tool.name for tool in offered}
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[
-            types.Tool(
-                name=tool.name, description=tool.description, input_schema=tool.parameters,
-                annotations=types.ToolAnnotations(
-                    read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False
-                ),
-            )
-            for tool in offered
-        ])  # fmt: skip
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=tool.parameters,
+                    annotations=types.ToolAnnotations(
+                        read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False
+                    ),
+                )
+                for tool in offered
+            ]
+        )
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in names:
@@ -63,9 +70,12 @@ def make_server(library: Library, version: str) -> Server[Any]:
         )
 
     return Server(
-        "foldaway", version=version, instructions=INSTRUCTIONS,
-        on_list_tools=list_tools, on_call_tool=call_tool,
-    )  # fmt: skip
+        "foldaway",
+        version=version,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
 
 
 PATH = "/mcp"
@@ -97,9 +107,12 @@ def serve_stdio(server: Server[Any]) -> None:
 
 
 def serve_http(
-    server: Server[Any], at: Address, names: Sequence[str], token: str,
+    server: Server[Any],
+    at: Address,
+    names: Sequence[str],
+    token: str,
     ready: Callable[[Address], None],
-) -> None:  # fmt: skip
+) -> None:
     """Answer over streamable HTTP until interrupted; `ready` is told the address.
 
     A request is refused unless it has the token, and its Host, and its Origin if it has one, is

@@ -15,40 +15,14 @@ if TYPE_CHECKING:
         NEWEST_CARRIERS,
         CacheHint,
         cache_hints,
-        mark_of,
-        marked_as,
+        move_marks,
         prefix_key,
         wants_breakpoints,
         with_breakpoints,
     )
-    from foldaway.caching.catalog import (
-        PriceList,
-        context_window,
-        known_prices,
-        prices_of,
-        window_of,
-    )
-    from foldaway.caching.economics import (
-        Situation,
-        Sum,
-        Verdict,
-        amount,
-        reread_needed,
-        usd,
-        weigh,
-    )
-    from foldaway.caching.prices import (
-        NAMES,
-        TTL_SECONDS,
-        Bill,
-        Prices,
-        RequestUsage,
-        Ttl,
-        bill,
-        paid,
-        prices_from,
-        ratio_prices,
-    )
+    from foldaway.caching.catalog import PriceList, context_window, known_prices, window_of
+    from foldaway.caching.economics import Situation, Verdict
+    from foldaway.caching.prices import TTL_SECONDS, Bill, Prices, RequestUsage, Ttl, usd
 
 __all__ = [
     "CacheHint",
@@ -63,11 +37,10 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "breakpoints": "CacheHint KEY NEWEST_CARRIERS cache_hints mark_of marked_as prefix_key "
+        "breakpoints": "CacheHint KEY NEWEST_CARRIERS cache_hints move_marks prefix_key "
         "wants_breakpoints with_breakpoints",
-        "catalog": "PriceList context_window known_prices prices_of window_of",
-        "economics": "Situation Sum Verdict amount reread_needed usd weigh",
-        "prices": "Bill NAMES Prices RequestUsage TTL_SECONDS Ttl bill paid prices_from "
-        "ratio_prices",
+        "catalog": "PriceList context_window known_prices window_of",
+        "economics": "Situation Verdict",
+        "prices": "Bill Prices RequestUsage TTL_SECONDS Ttl usd",
     },
 )

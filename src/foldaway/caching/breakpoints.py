@@ -23,9 +23,17 @@ Wire: TypeAlias = Literal["anthropic", "openrouter"]
 can bear a mark, and a mark on a `tool` message makes the request hang."""
 
 _BEARERS = frozenset(
-    ("text", "image", "image_url", "document", "tool_use", "tool_result", "server_tool_use",
-     "search_result")
-)  # fmt: skip
+    (
+        "text",
+        "image",
+        "image_url",
+        "document",
+        "tool_use",
+        "tool_result",
+        "server_tool_use",
+        "search_result",
+    )
+)
 """Types of blocks that may be marked; results of the provider's own tools may too. Thinking and
 empty texts may not."""
 
@@ -98,11 +106,14 @@ def cache_hints(
     parts: tuple[Literal["tools", "system", "messages"], ...] = ("tools", "system", "messages")
     return tuple(
         CacheHint(
-            wire, parts[place.part], place.at, None if place.block < 0 else place.block,
+            wire,
+            parts[place.part],
+            place.at,
+            None if place.block < 0 else place.block,
             "1h" if mark.get("ttl") == "1h" else "5m",
         )
         for place, mark in sorted(_chosen(body, ttl, wire), key=lambda one: one[0])
-    )  # fmt: skip
+    )
 
 
 def without_breakpoints(request: Given) -> Given:
@@ -110,14 +121,30 @@ def without_breakpoints(request: Given) -> Given:
     return cast("Given", _bare(request, 3))
 
 
-def mark_of(message: object) -> Mapping[str, Any] | None:
+def move_marks(payloads: Sequence[tuple[int | None, Any]], marked: Mapping[int, Any]) -> list[Any]:
+    """Return messages that replace others, with the marks that those have now.
+
+    Each comes with the place of the message that it replaces, None if it replaces none; `marked`
+    are the messages that have a mark, by their places. The last mark of those that are replaced by
+    none goes to the last message without a place.
+    """
+    marks = {at: _mark_of(message) for at, message in marked.items()}
+    found = [_marked_as(one, None if at is None else marks.pop(at, None)) for at, one in payloads]
+    last = next((n for n in reversed(range(len(found))) if payloads[n][0] is None), None)
+    left = [mark for mark in marks.values() if mark is not None]
+    if left and last is not None:
+        found[last] = _marked_as(found[last], left[-1])
+    return found
+
+
+def _mark_of(message: object) -> Mapping[str, Any] | None:
     """Return the last mark in a message, None if it has none."""
     marked = [message, *_items(_field(message, "content"))]
     found = [_field(one, KEY) for one in marked if _is_marked(one)]
     return found[-1] if found else None
 
 
-def marked_as(message: Any, mark: Mapping[str, Any] | None) -> Any:
+def _marked_as(message: Any, mark: Mapping[str, Any] | None) -> Any:
     """Return a message without its marks, and with `mark` on the last block that may bear one."""
     bare = _bare(message, 3)
     at = _bearer(_field(bare, "content")) if mark is not None else None

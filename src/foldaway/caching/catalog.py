@@ -17,14 +17,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from foldaway._core import ASSUMED_CONTEXT_LENGTH
-from foldaway.caching.prices import (
-    NAMES,
-    Prices,
-    RequestUsage,
-    minimum_for,
-    paid,
-    prices_from,
-)
+from foldaway.caching.prices import Prices, RequestUsage, minimum_for
 from foldaway.errors import MissingExtra
 
 
@@ -64,14 +57,15 @@ _FIELDS = {
 
 
 Figures: TypeAlias = tuple[float, float, float, float, float]
-"""Prices in the order of `NAMES`."""
+"""Prices in the order of `Prices.NAMES`."""
 
 
 class ShippedModel(Struct, frozen=True, array_like=True):
     """A row of `models.toml`."""
 
     window: int
-    prices: Figures
+    prices: Figures | None = None
+    """None for a family whose members differ in price."""
     long_from_tokens: int = 0
     long: Figures | None = None
 
@@ -123,12 +117,12 @@ def prices_of(model: str) -> Prices | None:
             if (made := prices_in(table, model, f"genai-prices: {seller}")) is not None:
                 return made
     except MissingExtra:
-        if shipped is None:
+        if shipped is None or shipped.prices is None:
             raise
-    if shipped is None:
+    if shipped is None or shipped.prices is None:
         return None
-    base = dict[str, float](zip(NAMES, shipped.prices, strict=True))
-    dearer = dict[str, float](zip(NAMES, shipped.long or (), strict=False))
+    base = dict[str, float](zip(Prices.NAMES, shipped.prices, strict=True))
+    dearer = dict[str, float](zip(Prices.NAMES, shipped.long or (), strict=False))
     source = f"foldaway, {model_table().date}"
     return _prices(base, dearer, shipped.long_from_tokens, model, source)
 
@@ -168,7 +162,7 @@ class PriceList:
         prices = self.of(one.model)
         if prices is None or (is_total and one.cost is not None):
             return one.cost
-        return paid(replace(prices, long=None) if is_total else prices, one).usd
+        return (replace(prices, long=None) if is_total else prices).paid(one).usd
 
 
 def prices_in(table: Any, model: str, source: str) -> Prices | None:
@@ -193,9 +187,9 @@ def _prices(
     """Return figures, and if there are any those of prompts longer than `start`, as our value."""
     name = row_name(model)
     least = minimum_for(name)
-    found = prices_from(base, min_cached_tokens=least, at_marks="claude" in name)
+    found = Prices.from_figures(base, min_cached_tokens=least, at_marks="claude" in name)
     if dearer:
-        long = prices_from(dearer, min_cached_tokens=least)
+        long = Prices.from_figures(dearer, min_cached_tokens=least)
         found = replace(found, long_from_tokens=start, long=long)
     return replace(found, source=source)
 

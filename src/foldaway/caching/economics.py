@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.caching.prices import Prices, Ttl, bill
+from foldaway.caching.prices import Prices, Ttl
 
 Answer: TypeAlias = Literal["act", "wait", "cannot"]
 Basis: TypeAlias = Literal["costs", "urgency", "threshold", "size"]
@@ -59,6 +59,40 @@ class Situation(Struct, frozen=True, kw_only=True):
     prices: Prices
     ttl: Ttl = "5m"
 
+    def weigh(self) -> Verdict:
+        """Return whether to compact now.
+
+        Below the size from which it may act it waits; at `hard_tokens` it acts, unless nothing
+        would be gained; between the two, the sum decides.
+        """
+        now, after, early = self.tokens_now, self.tokens_after, self.early_tokens
+        total = _sum(self)
+        answer: Answer = "act"
+        basis: Basis = "costs"
+        if now - after < LEAST_SAVING * now or now <= after:
+            answer, basis, why = _cannot(self)
+        elif now >= self.hard_tokens:
+            basis = "urgency"
+            why = f"{now:,} tokens, and from {self.hard_tokens:,} on the next turn may not fit"
+        elif now < early:
+            answer, basis = "wait", "size"
+            why = f"{now:,} tokens: below {early:,} a compaction is not made even if it pays"
+        elif total.paid >= total.price and total.price <= MOST_EXTRA * total.spent:
+            why = _why_now(total, self.prices)
+        elif self.acts_at_threshold and now >= self.threshold_tokens:
+            basis = "threshold"
+            why = f"{now:,} tokens are over the threshold of {self.threshold_tokens:,}"
+        else:
+            answer, why = "wait", _why_later(total, self.prices)
+        return Verdict(
+            answer=answer,
+            basis=basis,
+            sentence=f"{answer}: {why}",
+            tokens_now=now,
+            tokens_after=after,
+            sum=total,
+        )
+
 
 class Sum(Struct, frozen=True, kw_only=True):
     """The arithmetic of a verdict, in dollars, or in millions of input tokens if only the ratio of
@@ -96,46 +130,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     tokens_after: int
     sum: Sum
 
-
-def weigh(situation: Situation) -> Verdict:
-    """Return whether to compact now.
-
-    Below the size from which it may act it waits; at `hard_tokens` it acts, unless nothing would
-    be gained; between the two, the sum decides.
-    """
-    now, after, early = situation.tokens_now, situation.tokens_after, situation.early_tokens
-    total = _sum(situation)
-    answer: Answer = "act"
-    basis: Basis = "costs"
-    if now - after < LEAST_SAVING * now or now <= after:
-        answer, basis, why = _cannot(situation)
-    elif now >= situation.hard_tokens:
-        basis = "urgency"
-        why = f"{now:,} tokens, and from {situation.hard_tokens:,} on the next turn may not fit"
-    elif now < early:
-        answer, basis = "wait", "size"
-        why = f"{now:,} tokens: below {early:,} a compaction is not made even if it pays"
-    elif total.paid >= total.price and total.price <= MOST_EXTRA * total.spent:
-        why = _why_now(total, situation.prices)
-    elif situation.acts_at_threshold and now >= situation.threshold_tokens:
-        basis = "threshold"
-        why = f"{now:,} tokens are over the threshold of {situation.threshold_tokens:,}"
-    else:
-        answer, why = "wait", _why_later(total, situation.prices)
-    return Verdict(
-        answer=answer, basis=basis, sentence=f"{answer}: {why}", tokens_now=now,
-        tokens_after=after, sum=total,
-    )  # fmt: skip
-
-
-def reread_needed(verdict: Verdict, prices: Prices) -> float:
-    """Return from how many tokens read again on a compaction may pay, by a verdict; if it was paid
-    for already, and only too much for so short a session, it is looked at again after a tenth more.
-    """
-    read = prices.at(verdict.tokens_now).cache_read / 1e6
-    needed = verdict.sum.price / read if read else float("inf")
-    is_paid = verdict.sum.paid >= verdict.sum.price
-    return 1.1 * verdict.sum.paid / read if is_paid and read else needed
+    def reread_needed(self, prices: Prices) -> float:
+        """Return from how many tokens read again on a compaction may pay; if it was paid for
+        already, and only too much for so short a session, it is looked at again after a tenth more.
+        """
+        read = prices.at(self.tokens_now).cache_read / 1e6
+        needed = self.sum.price / read if read else float("inf")
+        is_paid = self.sum.paid >= self.sum.price
+        return 1.1 * self.sum.paid / read if is_paid and read else needed
 
 
 def _sum(situation: Situation) -> Sum:
@@ -143,8 +145,8 @@ def _sum(situation: Situation) -> Sum:
     prices = situation.prices
     cached = min(situation.cached_tokens, now)
     kept = min(situation.kept_prefix_tokens, cached, after)
-    waiting = bill(prices, now, cached, ttl=ttl)
-    acting = bill(prices, after, kept, ttl=ttl)
+    waiting = prices.bill(now, cached, ttl=ttl)
+    acting = prices.bill(after, kept, ttl=ttl)
     summary = _summary_call(situation)
     return Sum(
         reads_lost_tokens=max(waiting.read_tokens - acting.read_tokens, 0),
@@ -153,8 +155,7 @@ def _sum(situation: Situation) -> Sum:
         next_call_if_acting=acting.usd,
         summary_call=summary,
         price=acting.usd + summary - waiting.usd,
-        saving_per_turn=bill(prices, now, now, ttl=ttl).usd
-        - bill(prices, after, after, ttl=ttl).usd,
+        saving_per_turn=prices.bill(now, now, ttl=ttl).usd - prices.bill(after, after, ttl=ttl).usd,
         paid=situation.reread_tokens * prices.at(now).cache_read / 1e6,
         spent=_spent(situation),
     )
@@ -163,10 +164,12 @@ def _sum(situation: Situation) -> Sum:
 def _summary_call(situation: Situation) -> float:
     if not situation.summary_input_tokens and not situation.summary_output_tokens:
         return 0.0
-    return bill(
-        situation.prices, situation.summary_input_tokens,
-        situation.summary_cached_tokens, situation.summary_output_tokens, situation.ttl,
-    ).usd  # fmt: skip
+    return situation.prices.bill(
+        situation.summary_input_tokens,
+        situation.summary_cached_tokens,
+        situation.summary_output_tokens,
+        situation.ttl,
+    ).usd
 
 
 def _spent(situation: Situation) -> float:
@@ -177,16 +180,16 @@ def _spent(situation: Situation) -> float:
 
 
 def _why_later(total: Sum, prices: Prices) -> str:
-    price = f"it would cost {amount(total.price, prices)}"
+    price = f"it would cost {prices.amount(total.price)}"
     if total.paid < total.price:
-        return f"{price}, waiting has cost {amount(total.paid, prices)} so far"
-    return f"{price}, over {MOST_EXTRA:.0%} of the {amount(total.spent, prices)} spent so far"
+        return f"{price}, waiting has cost {prices.amount(total.paid)} so far"
+    return f"{price}, over {MOST_EXTRA:.0%} of the {prices.amount(total.spent)} spent so far"
 
 
 def _why_now(total: Sum, prices: Prices) -> str:
     if total.price <= 0:
-        return f"it costs nothing: {amount(-total.price, prices)} less at once"
-    return f"it costs {amount(total.price, prices)}, waiting has cost {amount(total.paid, prices)}"
+        return f"it costs nothing: {prices.amount(-total.price)} less at once"
+    return f"it costs {prices.amount(total.price)}, waiting has cost {prices.amount(total.paid)}"
 
 
 def _cannot(situation: Situation) -> tuple[Answer, Basis, str]:
@@ -198,15 +201,3 @@ def _cannot(situation: Situation) -> tuple[Answer, Basis, str]:
         f"a compaction would leave {after:,} of {now:,} tokens, less than {LEAST_SAVING:.0%} below"
     )
     return "cannot", "size", why
-
-
-def amount(value: float, prices: Prices) -> str:
-    """Return an amount for people: in dollars, or as input tokens if no price is known."""
-    return f"{round(value * 1e6):,} input tokens" if prices.is_ratio else usd(value)
-
-
-def usd(amount: float) -> str:
-    """Return an amount for people, with enough digits to differ from 0."""
-    sign = "−" if amount < 0 else ""
-    size = abs(amount)
-    return f"{sign}${size:,.2f}" if size >= 1 or size == 0 else f"{sign}${size:.4f}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,8 +19,6 @@ TTL_SECONDS: Mapping[Ttl, int] = {"5m": 300, "1h": 3_600}
 _HOUR_TO_FIVE_MINUTES = 2.0 / 1.25
 """Anthropic's own ratio of the two prices; for tables that name only the shorter one."""
 
-NAMES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
-
 
 class Prices(Struct, frozen=True, kw_only=True):
     """US dollars for a million tokens; construction raises `InvalidSetting` for a bad figure.
@@ -29,6 +27,13 @@ class Prices(Struct, frozen=True, kw_only=True):
     has no cache, the read price is too.
     """
 
+    NAMES: ClassVar[tuple[str, ...]] = (
+        "input",
+        "output",
+        "cache_read",
+        "cache_write_5m",
+        "cache_write_1h",
+    )
     input: float
     output: float
     cache_read: float
@@ -48,13 +53,62 @@ class Prices(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check the figures."""
-        for name in NAMES:
+        for name in self.NAMES:
             value: float = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise InvalidSetting(f"prices.{name}", value, "a number, 0 or more")
         for name in ("min_cached_tokens", "long_from_tokens"):
             if getattr(self, name) < 0:
                 raise InvalidSetting(f"prices.{name}", getattr(self, name), "0 or more")
+
+    @classmethod
+    def from_figures(
+        cls,
+        figures: Mapping[str, float],
+        known: Prices | None = None,
+        *,
+        min_cached_tokens: int = 1_024,
+        at_marks: bool = False,
+    ) -> Prices:
+        """Return prices given by hand over those of `known`; without it `input` and `output` are
+        due.
+
+        What is not given follows from `input`: no price for reading means no cache, none for
+        writing means that writing is free. Raises `InvalidSetting` for a name that is no price.
+        """
+        for name, value in figures.items():
+            if name not in cls.NAMES:
+                raise InvalidSetting.unknown(f"prices.{name}", cls.NAMES, value=value, kind="price")
+        if known is not None:
+            return replace(known, **figures, long=None, long_from_tokens=0, source="given")
+        for name in ("input", "output"):
+            if name not in figures:
+                said = f"prices.{name} is missing: the model's own price is not known"
+                raise InvalidSetting(f"prices.{name}", None, "given", message=said)
+        short = figures.get("cache_write_5m", figures["input"])
+        long = short * _HOUR_TO_FIVE_MINUTES if "cache_write_5m" in figures else short
+        return cls(
+            input=figures["input"],
+            output=figures["output"],
+            cache_read=figures.get("cache_read", figures["input"]),
+            cache_write_5m=short,
+            cache_write_1h=figures.get("cache_write_1h", long),
+            min_cached_tokens=min_cached_tokens,
+            at_marks=at_marks,
+        )
+
+    @classmethod
+    def of_wire(cls, wire: str) -> Prices:
+        """Return what a model of unknown price costs on a wire, in units of an input token.
+
+        `wire` is the name of a dialect. Costs by these prices can be compared with each other, but
+        they are not dollars: `is_ratio` is set.
+        """
+        figures = _RATIOS.get(wire, _OTHER_RATIO)
+        made = cls.from_figures(
+            dict(zip(cls.NAMES, figures, strict=True)), at_marks=wire == "anthropic"
+        )
+        return replace(made, source="the ratio of the wire", is_ratio=True)
 
     def at(self, prompt_tokens: int) -> Prices:
         """Return the prices of a prompt of this length."""
@@ -65,6 +119,39 @@ class Prices(Struct, frozen=True, kw_only=True):
     def write(self, ttl: Ttl) -> float:
         """Return the price of a token that goes into the cache."""
         return self.cache_write_1h if ttl == "1h" else self.cache_write_5m
+
+    def bill(
+        self, prompt_tokens: int, cached_tokens: int = 0, output_tokens: int = 0, ttl: Ttl = "5m"
+    ) -> Bill:
+        """Return what one request costs of which the provider has `cached_tokens` in its cache.
+
+        Less than the smallest size that is cached counts as not cached; more than the prompt as
+        all of it.
+        """
+        read = min(cached_tokens, prompt_tokens)
+        read = read if read >= self.min_cached_tokens else 0
+        rest = prompt_tokens - read
+        written = rest if prompt_tokens >= self.min_cached_tokens else 0
+        return _priced(self.at(prompt_tokens), ttl, read, written, rest - written, output_tokens)
+
+    def paid(self, one: RequestUsage) -> Bill:
+        """Return what one request cost by the usage that the provider reports."""
+        here, read, written = (
+            self.at(one.input_tokens),
+            one.cache_read_tokens,
+            one.cache_write_tokens,
+        )
+        plain = max(one.input_tokens - read - written, 0)
+        found = _priced(here, "5m", read, written, plain, one.output_tokens)
+        if not one.cache_hour_tokens:
+            return found
+        hour = min(one.cache_hour_tokens, written)
+        more = hour * (here.cache_write_1h - here.cache_write_5m) / 1e6
+        return replace(found, written_usd=found.written_usd + more)
+
+    def amount(self, value: float) -> str:
+        """Return a sum for people: in dollars, or as input tokens if no price is known."""
+        return f"{round(value * 1e6):,} input tokens" if self.is_ratio else usd(value)
 
 
 class RequestUsage(Struct, frozen=True, kw_only=True, gc=False):
@@ -122,35 +209,6 @@ class Bill(Struct, frozen=True, kw_only=True):
         )
 
 
-def bill(
-    prices: Prices, prompt_tokens: int, cached_tokens: int = 0, output_tokens: int = 0,
-    ttl: Ttl = "5m",
-) -> Bill:  # fmt: skip
-    """Return what one request costs of which the provider has `cached_tokens` in its cache.
-
-    Less than the smallest size that is cached counts as not cached; more than the prompt as all
-    of it.
-    """
-    here = prices.at(prompt_tokens)
-    read = min(cached_tokens, prompt_tokens)
-    read = read if read >= prices.min_cached_tokens else 0
-    rest = prompt_tokens - read
-    written = rest if prompt_tokens >= prices.min_cached_tokens else 0
-    return _priced(here, ttl, read, written, rest - written, output_tokens)
-
-
-def paid(prices: Prices, one: RequestUsage) -> Bill:
-    """Return what one request cost by the usage that the provider reports."""
-    here, read, written = prices.at(one.input_tokens), one.cache_read_tokens, one.cache_write_tokens
-    plain = max(one.input_tokens - read - written, 0)
-    found = _priced(here, "5m", read, written, plain, one.output_tokens)
-    if not one.cache_hour_tokens:
-        return found
-    hour = min(one.cache_hour_tokens, written)
-    more = hour * (here.cache_write_1h - here.cache_write_5m) / 1e6
-    return replace(found, written_usd=found.written_usd + more)
-
-
 def _priced(here: Prices, ttl: Ttl, read: int, written: int, plain: int, output: int) -> Bill:
     return Bill(
         read_tokens=read,
@@ -164,35 +222,11 @@ def _priced(here: Prices, ttl: Ttl, read: int, written: int, plain: int, output:
     )
 
 
-def prices_from(
-    figures: Mapping[str, float], known: Prices | None = None, *,
-    min_cached_tokens: int = 1_024, at_marks: bool = False,
-) -> Prices:  # fmt: skip
-    """Return prices given by hand over those of `known`; without it `input` and `output` are due.
-
-    What is not given follows from `input`: no price for reading means no cache, none for writing
-    means that writing is free. Raises `InvalidSetting` for a name that is no price.
-    """
-    for name, value in figures.items():
-        if name not in NAMES:
-            raise InvalidSetting.unknown(f"prices.{name}", NAMES, value=value, kind="price")
-    if known is not None:
-        return replace(known, **figures, long=None, long_from_tokens=0, source="given")
-    for name in ("input", "output"):
-        if name not in figures:
-            said = f"prices.{name} is missing: the model's own price is not known"
-            raise InvalidSetting(f"prices.{name}", None, "given", message=said)
-    short = figures.get("cache_write_5m", figures["input"])
-    long = short * _HOUR_TO_FIVE_MINUTES if "cache_write_5m" in figures else short
-    return Prices(
-        input=figures["input"],
-        output=figures["output"],
-        cache_read=figures.get("cache_read", figures["input"]),
-        cache_write_5m=short,
-        cache_write_1h=figures.get("cache_write_1h", long),
-        min_cached_tokens=min_cached_tokens,
-        at_marks=at_marks,
-    )
+def usd(amount: float) -> str:
+    """Return an amount for people, with enough digits to differ from 0."""
+    sign = "−" if amount < 0 else ""
+    size = abs(amount)
+    return f"{sign}${size:,.2f}" if size >= 1 or size == 0 else f"{sign}${size:.4f}"
 
 
 _RATIOS: Mapping[str, tuple[float, ...]] = {
@@ -200,19 +234,8 @@ _RATIOS: Mapping[str, tuple[float, ...]] = {
     "gemini": (1.0, 8.0, 0.25, 1.0, 1.0),
 }
 _OTHER_RATIO = (1.0, 8.0, 0.1, 1.0, 1.0)
-"""Prices of a wire's own provider in the order of `NAMES`, if input costs 1; others as OpenAI's."""
-
-
-def ratio_prices(wire: str) -> Prices:
-    """Return what a model of unknown price costs on a wire, in units of an input token.
-
-    `wire` is the name of a dialect. Costs by these prices can be compared with each other, but they
-    are not dollars: `is_ratio` is set.
-    """
-    figures = dict(zip(NAMES, _RATIOS.get(wire, _OTHER_RATIO), strict=True))
-    source, at_marks = "the ratio of the wire", wire == "anthropic"
-    return Prices(**figures, at_marks=at_marks, source=source, is_ratio=True)
-
+"""Prices of a wire's own provider in the order of `Prices.NAMES`, if input costs 1;
+others as OpenAI's."""
 
 MINIMUM_TOKENS: tuple[tuple[str, int], ...] = (
     ("claude-opus-5", 512),

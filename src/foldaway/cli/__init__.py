@@ -6,7 +6,7 @@ import codecs
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -16,44 +16,60 @@ import click
 from foldaway._core import __version__
 from foldaway.errors import FoldawayError
 
-COMMANDS = {
-    "brief": "Print the record of a session, or open another agent with it.",
-    "chat": "Chat with a model; the conversation never outgrows its window.",
-    "check": "Check transcripts against a provider's rules.",
-    "completion": "Print the completion script of a shell.",
-    "compress": "Make a transcript smaller; the originals can be restored.",
-    "config": "Show, write and check settings, and trust those of a folder.",
-    "convert": "Write a transcript in another dialect.",
-    "diff": "Show what became of every message.",
-    "doctor": "Check the store, memory, settings and installed packages.",
-    "follow": "Follow the list of an agent for its plug-in; `foldaway install` sets it up.",
-    "hook": "Answer a hook of a coding agent; `foldaway install` sets it up.",
-    "import": "Import the sessions of other agents on this machine.",
-    "inspect": "Show where the context of a transcript goes.",
-    "install": "Install into coding agents: hooks, plug-ins, MCP server, status line.",
-    "lab": "Measure what compaction keeps, on your own sessions.",
-    "mcp": "Serve past sessions to agents, through MCP.",
-    "memory": "List, add, edit, remove, search and restore what is remembered.",
-    "open": "Open the inspector in a browser: what was spent, and what the model saw.",
-    "plan": "Say whether to compact a transcript now, and why.",
-    "recall": "Print the originals behind a reference.",
-    "redact": "Write a text without its secrets.",
-    "reduce": "Shrink one text to a token budget, by its kind.",
-    "repair": "Repair what breaks a provider's rules.",
-    "rules": "List the rules of the providers.",
-    "run": "Run a coding agent with a gateway in front of its provider.",
-    "search": "Find a text in all past sessions, or in a file of originals.",
-    "serve": "Serve as a gateway between agents and their providers.",
-    "sessions": "List, show, compact, undo, export and delete kept sessions.",
-    "simulate": "Replay sessions and show what each strategy would cost.",
-    "statusline": "Print the status line of an agent from the JSON that it gives.",
-    "trajectories": "Make finished runs fit a training window, in batches.",
-    "uninstall": "Remove from coding agents what `foldaway install` wrote.",
-    "undo": "Restore a transcript as it was before it was compressed.",
-    "usage": "Show what your agents used: tokens, cache and cost.",
-    "watch": "Follow the running session: fill of the window, next compaction, cost.",
+GROUPS = {
+    "See what your agents use": {
+        "usage": "Show what your agents used: tokens, cache and cost.",
+        "watch": "Follow the running session: fill of the window, next compaction, cost.",
+        "open": "Open the inspector in a browser: what was spent, and what the model saw.",
+        "inspect": "Show where the context of a transcript goes.",
+        "brief": "Print the record of a session, or open another agent with it.",
+    },
+    "Make conversations smaller": {
+        "compress": "Make a transcript smaller; the originals can be restored.",
+        "undo": "Restore a transcript as it was before it was compressed.",
+        "recall": "Print the originals behind a reference.",
+        "diff": "Show what became of every message.",
+        "reduce": "Shrink one text to a token budget, by its kind.",
+        "redact": "Write a text without its secrets.",
+    },
+    "Run agents": {
+        "run": "Run a coding agent with a gateway in front of its provider.",
+        "serve": "Serve as a gateway between agents and their providers.",
+        "install": "Install into coding agents: hooks, plug-ins, MCP server, status line.",
+        "uninstall": "Remove from coding agents what `foldaway install` wrote.",
+        "chat": "Chat with a model; the conversation never outgrows its window.",
+        "mcp": "Serve past sessions to agents, through MCP.",
+    },
+    "Keep sessions": {
+        "import": "Import the sessions of other agents on this machine.",
+        "sessions": "List, show, compact, undo, export and delete kept sessions.",
+        "search": "Find a text in all past sessions, or in a file of originals.",
+        "memory": "List, add, edit, remove, search and restore what is remembered.",
+    },
+    "Speak with providers": {
+        "check": "Check transcripts against a provider's rules.",
+        "repair": "Repair what breaks a provider's rules.",
+        "convert": "Write a transcript in another dialect.",
+        "rules": "List the rules of the providers.",
+    },
+    "Measure": {
+        "plan": "Say whether to compact a transcript now, and why.",
+        "simulate": "Replay sessions and show what each strategy would cost.",
+        "lab": "Measure what compaction keeps, on your own sessions.",
+        "trajectories": "Make finished runs fit a training window, in batches.",
+    },
+    "Set up": {
+        "config": "Show, write and check settings, and trust those of a folder.",
+        "doctor": "Check the store, memory, settings and installed packages.",
+        "completion": "Print the completion script of a shell.",
+    },
+    "For agents to call": {
+        "follow": "Follow the list of an agent for its plug-in; `foldaway install` sets it up.",
+        "hook": "Answer a hook of a coding agent; `foldaway install` sets it up.",
+        "statusline": "Print the status line of an agent from the JSON that it gives.",
+    },
 }
-"""Name of a command and what it does."""
+"""Under each heading of the help, the name of a command and what it does."""
 _FILES = {
     "import": "import_sessions",
     "open": "open_inspector",
@@ -67,6 +83,8 @@ _FILES = {
     "uninstall": "install",
 }
 """The file of a command, if it is not named like the command."""
+_ALIASES = {"compact": "compress"}
+"""Other names of commands, which help does not list."""
 
 NOT_DONE = 3
 """What was asked for was tried and did not happen, as with a summarizer that does not answer."""
@@ -173,9 +191,15 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names and the first line of their help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.sentence(name)) for name in self.list_commands(ctx)])
+        """Write the names and the first line of their help, under their headings."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, names in self.headings(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), self.sentence(name)) for name in names])
+
+    def headings(self, ctx: click.Context) -> Mapping[str, Iterable[str]]:
+        """Return the names under each heading of the help."""
+        return {"Commands": self.list_commands(ctx)}
 
     def sentence(self, name: str) -> str:
         """Return what a command does."""
@@ -186,10 +210,19 @@ class LazyGroup(CommandGroup):
     """A group that imports a command only when it is called or asked for its options."""
 
     def __init__(
-        self, *args: Any, names: Mapping[str, str], load: Callable[[str], object], **options: Any
+        self,
+        *args: Any,
+        groups: Mapping[str, Mapping[str, str]],
+        load: Callable[[str], object],
+        **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self._names, self._load = names, load
+        self._groups, self._load = groups, load
+        self._names = {name: does for group in groups.values() for name, does in group.items()}
+
+    def headings(self, ctx: click.Context) -> Mapping[str, Iterable[str]]:
+        """Return the names under each heading of the help."""
+        return self._groups
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order of the table."""
@@ -198,6 +231,8 @@ class LazyGroup(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, imported now."""
         found = self._load(cmd_name) if cmd_name in self._names else None
+        if found is None and ctx.parent is None and cmd_name in _ALIASES:
+            return self.get_command(ctx, _ALIASES[cmd_name])
         return found if isinstance(found, click.Command) else None
 
     def sentence(self, name: str) -> str:
@@ -246,7 +281,7 @@ def version_of(package: str) -> str:
 
 @click.group(
     cls=LazyGroup,
-    names=COMMANDS,
+    groups=GROUPS,
     load=_load,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -254,15 +289,23 @@ def version_of(package: str) -> str:
     "2 bad input or wrong usage, 3 tried and not done.",
 )
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
     help="Print the version and exit.",
-)  # fmt: skip
+)
 @click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-    metavar="LEVEL", envvar="FOLDAWAY_LOG_LEVEL", is_eager=True, expose_value=False,
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    metavar="LEVEL",
+    envvar="FOLDAWAY_LOG_LEVEL",
+    is_eager=True,
+    expose_value=False,
     callback=_log_to_stderr,
     help="Write decisions to standard error: debug, info, warning or error.",
-)  # fmt: skip
+)
 @click.option(
     "--json", "as_json", is_flag=True, help="Without a command: print the overview as JSON."
 )
@@ -361,9 +404,24 @@ def _report_unexpected(error: Exception) -> int:
 
 
 _PLAIN = {
-    "×": "x", "−": "-", "–": "-", "—": "-", "…": "...", "→": "->", "✓": "ok", "✗": "x", "·": ".",
-    "“": '"', "”": '"', "‘": "'", "’": "'", "█": "#", "░": ".", "≤": "<=", "≥": ">=",
-}  # fmt: skip
+    "×": "x",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "…": "...",
+    "→": "->",
+    "✓": "ok",
+    "✗": "x",
+    "·": ".",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "█": "#",
+    "░": ".",
+    "≤": "<=",
+    "≥": ">=",
+}
 """What a terminal without Unicode shows instead."""
 
 

@@ -7,14 +7,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from foldaway.agents.installing import opening_clients
+from foldaway.agents.installing import clients
 from foldaway.agents.known import KnownAgent
 from foldaway.cli import say
 from foldaway.cli.conversation import is_path, open_stored_session, read_input
@@ -35,7 +35,7 @@ from foldaway.cli.inputs import (
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import session_name, store_options
 from foldaway.config import redaction_policy
-from foldaway.engine import BRIEF_TOKENS, Brief, LoggingRedactor, brief_of, handoff_prompt
+from foldaway.engine import BRIEF_TOKENS, Brief, brief_of, handoff_prompt, make_redactor
 from foldaway.sessions import brief_session, redactor_of, show_controls
 
 SHOWN_BRIEFS = 5
@@ -43,15 +43,24 @@ SHOWN_BRIEFS = 5
 _ENTRY = re.compile(r"(-|[0-9]+\.) (.*)")
 
 
+def opening_clients() -> Mapping[str, KnownAgent]:
+    """Return the clients that open a session with a prompt, by their command and by their name."""
+    able = [client for client in clients().values() if client.install.prompt is not None]
+    return {name: client for client in able for name in (client.program, client.name)}
+
+
 @click.command()
 @click.argument("session", type=FILE)
 @options(
-    ("--tokens", COUNT, "N", "How long it may be, by an estimate.", BRIEF_TOKENS),
-    ("--focus", str, "TOPIC", "What it should tell first.", ""),
-    ("--to", click.Choice(list(opening_clients())), "AGENT",
-     "Open a new session of this agent with it: claude, codex, copilot, gemini, goose, opencode "
-     "or qwen."),
-)  # fmt: skip
+    ("--tokens N", COUNT, "How long it may be, by an estimate.", BRIEF_TOKENS),
+    ("--focus TOPIC", str, "What it should tell first.", ""),
+    (
+        "--to AGENT",
+        click.Choice(list(opening_clients())),
+        "Open a new session of this agent with it: claude, codex, copilot, gemini, goose, opencode "
+        "or qwen.",
+    ),
+)
 @dialect_option
 @store_options
 @json_option
@@ -109,7 +118,7 @@ def _briefs(session: str, given: dict[str, Any], most: int | None) -> Iterator[N
     source = read_input(session, None, given["dialect"])
     for warning in source.document.warnings[:SHOWN_ENTRIES]:
         say(f"warning: {warning}")
-    redact = LoggingRedactor(policy)
+    redact = make_redactor(policy)
     for number, record in enumerate(source.records[:most]):
         made = _plain(brief_of(record.transcript, redact=redact, **size))
         name = source.place(number).removesuffix(": ")

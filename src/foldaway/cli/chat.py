@@ -39,18 +39,21 @@ _TRY = "try `foldaway chat --demo`"
 @click.command()
 @settings_options
 @options(
-    ("--base-url", str, "URL", "A server that speaks the API of OpenAI or Anthropic."),
-    ("--key-variable", str, "NAME", "The variable with the key for it; otherwise none is sent."),
+    ("--base-url URL", str, "A server that speaks the API of OpenAI or Anthropic."),
+    ("--key-variable NAME", str, "The variable with the key for it; otherwise none is sent."),
 )
 @click.option(
-    "--resume", is_flag=False, flag_value="last", metavar="[SESSION]",
+    "--resume",
+    is_flag=False,
+    flag_value="last",
+    metavar="[SESSION]",
     help="Continue a session: its id, the end of it, or its title; the last one if none is named.",
-)  # fmt: skip
+)
 @options(
-    ("--mcp", PATH, "FILE", "A JSON file with MCP servers whose tools the model may call."),
-    ("--no-shell", bool, "", "Do not offer the model a shell; it asks before every command."),
-    ("--goal", str, "TEXT", "What the session is for; every summary begins with it."),
-    ("--demo", bool, "", "Play a story with a scripted model: no key, and nothing is kept."),
+    ("--mcp FILE", PATH, "A JSON file with MCP servers whose tools the model may call."),
+    ("--no-shell", bool, "Do not offer the model a shell; it asks before every command."),
+    ("--goal TEXT", str, "What the session is for; every summary begins with it."),
+    ("--demo", bool, "Play a story with a scripted model: no key, and nothing is kept."),
 )
 @summarizer_options
 @place_options
@@ -91,40 +94,66 @@ async def _run_chat(given: dict[str, Any], stack: ExitStack) -> None:
     found = store.newest_leaf(store.find(given["resume"]).id) if given["resume"] else None
     if found is not None:
         if found.dialect != model.dialect:
-            raise usage_error(f"--resume: that conversation is in {found.dialect}, and the model "
-                              f"speaks {model.dialect}; name another one")  # fmt: skip
+            raise usage_error(
+                f"--resume: that conversation is in {found.dialect}, and the model "
+                f"speaks {model.dialect}; name another one"
+            )
         store.reopen(found.id)
     window, engine = window_of(settings, model.name), compressor_settings(settings)
     is_set = "compression.arrival" in settings.origins
     policy = settings.policy if is_set else replace(settings.policy, arrival="bounded")
     memory = open_memory(store, project=Path.cwd(), settings=settings)
     await _run(
-        given, store, memory, model, resume=found.id if found else "", tools={"servers": servers},
+        given,
+        store,
+        memory,
+        model,
+        resume=found.id if found else "",
+        tools={"servers": servers},
         note=f"{model.spec}, {window.note or f'{window.tokens:,} tokens'}",
         engine=replace(engine["model"], name=model.name, output_tokens=settings.output_tokens),
-        context_length=window.tokens, policy=policy, redact=engine.get("redact"),
-        summarizer=engine["summarizer"], background=True,
-    )  # fmt: skip
+        context_length=window.tokens,
+        policy=policy,
+        redact=engine.get("redact"),
+        summarizer=engine["summarizer"],
+        background=True,
+    )
 
 
 async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
-    from foldaway.agents.chat import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
+    from foldaway.agents.chat import DemoModel
 
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="foldaway-demo-"))
     store = stack.enter_context(open_store(Path(home) / "sessions"))
     memory = open_memory(environment={**os.environ, "FOLDAWAY_HOME": home})
-    note = f"a scripted model, {WINDOW:,} tokens; Enter asks what is suggested"
+    note = f"a scripted model, {DemoModel.WINDOW:,} tokens; Enter asks what is suggested"
     await _run(
-        {**given, "no_shell": True}, store, memory, DemoModel(), note=note, engine="demo",
-        tools={"own": [DEMO_TOOL]}, story=ASKS, context_length=WINDOW, policy=POLICY,
-    )  # fmt: skip
+        {**given, "no_shell": True},
+        store,
+        memory,
+        DemoModel(),
+        note=note,
+        engine="demo",
+        tools={"own": [DemoModel.TOOL]},
+        story=DemoModel.ASKS,
+        context_length=DemoModel.WINDOW,
+        policy=DemoModel.POLICY,
+    )
 
 
 async def _run(
-    given: dict[str, Any], store: Store, memory: MemoryManager, model: ChatModel, *,
-    note: str, engine: Any, tools: dict[str, Any], resume: str = "",
-    story: Sequence[str] = (), **options: Any,
-) -> None:  # fmt: skip
+    given: dict[str, Any],
+    store: Store,
+    memory: MemoryManager,
+    model: ChatModel,
+    *,
+    note: str,
+    engine: Any,
+    tools: dict[str, Any],
+    resume: str = "",
+    story: Sequence[str] = (),
+    **options: Any,
+) -> None:
     """Make the parts that both have, and chat until the end."""
     from foldaway.agents.chat import Host, Screen, Toolbox
     from foldaway.sessions import Chat, Hooks, redactor_of
@@ -133,9 +162,16 @@ async def _run(
     screen = Screen(redactor_of(store), is_terminal=is_person)
     hooks = Hooks(event=lambda event: screen.notice(f"{event.sentence} {event.advice}".rstrip()))
     chat = Chat(
-        store, memory, system=SYSTEM, resume=resume, dialect=model.dialect, model=engine,
-        goal=given["goal"] or "", hooks=hooks, **options,
-    )  # fmt: skip
+        store,
+        memory,
+        system=SYSTEM,
+        resume=resume,
+        dialect=model.dialect,
+        model=engine,
+        goal=given["goal"] or "",
+        hooks=hooks,
+        **options,
+    )
     if resume and given["goal"]:
         chat.session.change(goal=given["goal"])
     ask = screen.ask if is_person and not given["no_shell"] else None

@@ -39,15 +39,7 @@ from foldaway.cli.inputs import (
     refuse_contradiction,
     report_unreadable,
 )
-from foldaway.dialects import (
-    PROFILES,
-    RESULTS_ADJACENT,
-    Action,
-    Profile,
-    check_transcript,
-    repair_transcript,
-    write_document,
-)
+from foldaway.dialects import PROFILES, Action, Profile, check_transcript, repair_transcript
 from foldaway.errors import CannotRepair, NotReadable
 from foldaway.transcript import Transcript, Violation
 
@@ -87,13 +79,18 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
             codes.append(report_unreadable(name, error, as_json=as_json))
             continue
         if as_json:
-            print_json({
-                "file": given.name, "valid": not violations, "dialect": given.dialect,
-                "provider": given.provider, "transcripts": len(given.records),
-                "messages": given.message_count,
-                "violations": [one.row() for one in violations],
-                "warnings": given.document.warnings,
-            })  # fmt: skip
+            print_json(
+                {
+                    "file": given.name,
+                    "valid": not violations,
+                    "dialect": given.dialect,
+                    "provider": given.provider,
+                    "transcripts": len(given.records),
+                    "messages": given.message_count,
+                    "violations": [one.row() for one in violations],
+                    "warnings": given.document.warnings,
+                }
+            )
         else:
             show_check(given, violations, alone=len(files) == 1)
         codes.append(1 if violations else 0)
@@ -111,7 +108,7 @@ def _violations(given: Input) -> list[Located[Violation]]:
         one
         for number, (transcript, profile) in enumerate(pairs)
         for one in locate(given, number, check_transcript(transcript, profile))
-        if not (given.is_native and one.value.rule == RESULTS_ADJACENT and one.value.mendable)
+        if not (given.is_native and one.value.rule == "results-adjacent" and one.value.mendable)
     ]
 
 
@@ -142,13 +139,19 @@ def repair(file: str, output: str, provider: str | None, dialect: str | None, as
     if not refused:
         given.write(output, done.text)
     if as_json:
-        print_json({
-            "file": given.name, "output": None if refused else output, "dialect": given.dialect,
-            "provider": given.provider, "changed": not refused and not same,
-            "actions": [one.row() for one in done.actions],
-            "violations": [one.row() for one in done.hopeless],
-            "warnings": given.document.warnings,
-        }, err=to_stderr)  # fmt: skip
+        print_json(
+            {
+                "file": given.name,
+                "output": None if refused else output,
+                "dialect": given.dialect,
+                "provider": given.provider,
+                "changed": not refused and not same,
+                "actions": [one.row() for one in done.actions],
+                "violations": [one.row() for one in done.hopeless],
+                "warnings": given.document.warnings,
+            },
+            err=to_stderr,
+        )
     elif refused:
         show_refusal(given, done.hopeless)
     else:
@@ -183,7 +186,7 @@ def _repair(given: Input) -> _Repaired:
         actions += locate(given, number, taken)
     if hopeless:
         return _Repaired(hopeless=hopeless)
-    return _Repaired(tuple(mended), write_document(given.document, mended), actions)
+    return _Repaired(tuple(mended), given.document.write(mended), actions)
 
 
 @click.command()
@@ -199,12 +202,22 @@ def rules(provider: str | None, as_json: bool) -> int:
     for profile in [PROFILES[provider]] if provider else PROFILES.values():
         if as_json:
             rows = [
-                {"name": rule.name, "states": rule.states, "mendable": rule.mend is not None,
-                 "mends": rule.mends}
+                {
+                    "name": rule.name,
+                    "states": rule.states,
+                    "mendable": rule.mend is not None,
+                    "mends": rule.mends,
+                }
                 for rule in profile.rules
-            ]  # fmt: skip
-            print_json({"provider": profile.name, "dialect": profile.dialect,
-                        "dated": profile.dated, "rules": rows})  # fmt: skip
+            ]
+            print_json(
+                {
+                    "provider": profile.name,
+                    "dialect": profile.dialect,
+                    "dated": profile.dated,
+                    "rules": rows,
+                }
+            )
         else:
             show_profile(profile)
     return 0
@@ -325,10 +338,14 @@ def _places(picture: Picture, given: Input, violations: Sequence[Located[Violati
         picture.blank()
         heading = ((rule, "bold"), (f"  ×{len(rows):,}", "red"), (sentence, "dim"))
         picture.paragraph(*heading, indent=2)
-        picture.table("rpf", [
-            ((row.where, "dim"), (row.value.path, "cyan"), shorten(row.value.message))
-            for row in rows[:SHOWN_ENTRIES]
-        ], indent=4)  # fmt: skip
+        picture.table(
+            "rpf",
+            [
+                ((row.where, "dim"), (row.value.path, "cyan"), shorten(row.value.message))
+                for row in rows[:SHOWN_ENTRIES]
+            ],
+            indent=4,
+        )
         picture.more(len(rows))
         for remedy in islice(dict.fromkeys(row.value.remedy for row in rows), SHOWN_REMEDIES):
             picture.paragraph((f"{picture.arrow} {shorten(remedy)}", "green"), indent=4)

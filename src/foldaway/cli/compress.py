@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Reference, Report, SummaryNote
 from foldaway.cli import NOT_DONE
-from foldaway.cli.conversation import read_input
+from foldaway.cli.conversation import read_given
 from foldaway.cli.draw import Picture, saving, size
 from foldaway.cli.files import (
     STANDARD,
@@ -36,9 +36,7 @@ from foldaway.cli.inputs import (
     output_option,
     place_of,
     print_json,
-    reading,
     reading_options,
-    refuse_contradiction,
     usage_error,
 )
 from foldaway.cli.originals import SUFFIX, load_originals
@@ -54,24 +52,23 @@ from foldaway.cli.settings import (
 )
 from foldaway.compaction import Options
 from foldaway.config import Settings, redaction_policy
-from foldaway.dialects import dump_bytes, repair_transcript, write_document
+from foldaway.dialects import dump_bytes, repair_transcript
 from foldaway.engine import (
     Compressed,
     Generation,
-    LoggingRedactor,
     Model,
     Placed,
     add_generation,
     find_difference,
     join_generations,
+    make_redactor,
     source_position,
     write_originals,
 )
 from foldaway.engine import compress as compress_once
 from foldaway.errors import CannotRepair, InvalidSetting, NotWritable
-from foldaway.summarizers import NativeCompaction, Writers, check_cached_prompt
-from foldaway.tokens import exact_counter
-from foldaway.transcript import Transcript, Violation
+from foldaway.summarizers import NativeCompaction, Writers
+from foldaway.transcript import Transcript, Violation, exact_counter
 
 SHOWN_RECORDS = 20
 """Transcripts of a file, and notes, that are listed; about a screen."""
@@ -80,23 +77,20 @@ SHOWN_RECORDS = 20
 @click.command()
 @click.argument("file", type=FILE)
 @output_option
-@options(("--target-tokens", COUNT, "N", "Compact to this size."))
+@options(("--target-tokens N", COUNT, "Compact to this size."))
 @settings_options
 @summarizer_options
 @native_option
 @options(
-    ("--keep-last", COUNT, "N", "Keep this many exchanges, from a user message on."),
-    ("--above", str, "ID",
-     "Fold everything before this message: its id, or its place (m12, 12)."),
-    ("--focus", str, "TOPIC", "What the summary should focus on.", ""),
-    ("--force", bool, "", "Ask a summarizer that failed a short time ago again, without a pause."),
-    ("--exact-tokens", bool, "",
-     "Count with the model's own vocabulary (the extra `exact`) instead of estimating."),
-    ("--preview", bool, "", "Show what would happen; no OUT, no originals."),
-    ("--report report_file", FILE, "FILE", "Write the report as JSON lines, one per transcript."),
-    ("--originals", PATH, "FILE",
-     "Where to write the originals; OUT.originals.jsonl by default."),
-)  # fmt: skip
+    ("--keep-last N", COUNT, "Keep this many exchanges, from a user message on."),
+    ("--above ID", str, "Fold everything before this message: its id, or its place (m12, 12)."),
+    ("--focus TOPIC", str, "What the summary should focus on.", ""),
+    ("--force", bool, "Ask a summarizer that failed a short time ago again, without a pause."),
+    ("--exact-tokens", bool, "Count with the model's own vocabulary (extra `exact`)."),
+    ("--preview", bool, "Show what would happen; no OUT, no originals."),
+    ("--report report_file FILE", FILE, "Write the report as JSON lines, one per transcript."),
+    ("--originals FILE", PATH, "Where to write the originals; OUT.originals.jsonl by default."),
+)
 @reading_options
 def compress(file: str, **given: Any) -> int:
     """Make a transcript smaller; the originals can be restored.
@@ -130,8 +124,7 @@ def compress(file: str, **given: Any) -> int:
     for name in (asked.output, asked.originals, given["report_file"]):
         if name and not asked.preview:
             check_writable(name)
-    with reading(file, as_json=given["as_json"], err=asked.to_stderr):
-        source = read_input(file, given["provider"], given["dialect"])
+    source = read_given(file, given, err=asked.to_stderr)
     earlier = _read_earlier(asked)
     records, hopeless = _compress(source, asked, settings)
     if hopeless:
@@ -189,7 +182,6 @@ class CompressedRecord(Struct, frozen=True):
 
 def _refuse_contradictions(asked: _Asked) -> None:
     given = asked.options
-    refuse_contradiction(given["provider"], given["dialect"])
     if given["keep_last"] is not None and given["above"] is not None:
         raise usage_error("--keep-last and --above exclude each other")
     for name, flag in (("focus", "--focus"), ("target_tokens", "--target-tokens")):
@@ -245,7 +237,7 @@ def _compress_record(
         )
     if asked.native is not None:
         check_native(asked.native, source.profiles[number].name, transcript, source.name)
-    check_cached_prompt(asked.writers, model=window.model, dialect=transcript.dialect)
+    asked.writers.check_cached_prompt(model=window.model, dialect=transcript.dialect)
     done = compress_once(
         value,
         model=Model(
@@ -258,7 +250,7 @@ def _compress_record(
         policy=settings.policy,
         provider=given["provider"] or transcript.dialect,
         summarizer=asked.writers,
-        redact=LoggingRedactor(redaction_policy(settings)),
+        redact=make_redactor(redaction_policy(settings)),
         options=Options(
             focus=given["focus"],
             force=given["force"],
@@ -269,10 +261,13 @@ def _compress_record(
     )
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:
-        result = replace(result, messages=tuple(
-            replace(message, position=source_position(message, done))
-            for message in result.messages
-        ))  # fmt: skip
+        result = replace(
+            result,
+            messages=tuple(
+                replace(message, position=source_position(message, done))
+                for message in result.messages
+            ),
+        )
     notes = [window.note] if window.note else []
     if asked.native is not None and asked.preview:
         name = asked.native.compactor.name
@@ -332,16 +327,18 @@ def _refuse(source: Input, hopeless: Sequence[Located[Violation]], asked: _Asked
 
 
 def _write(
-    source: Input, asked: _Asked, records: Sequence[CompressedRecord],
+    source: Input,
+    asked: _Asked,
+    records: Sequence[CompressedRecord],
     earlier: tuple[Generation, ...],
-) -> None:  # fmt: skip
+) -> None:
     """Write the originals, then the output, then the report; the preview writes the report only.
 
     An output that cannot be written leaves no new originals behind.
     """
     written: list[str] = []
     if not asked.preview:
-        text = write_document(source.document, [record.transcript for record in records])
+        text = source.document.write([record.transcript for record in records])
         is_new = bool(asked.originals) and not os.path.lexists(asked.originals)
         if asked.originals:
             generations = earlier
@@ -387,18 +384,21 @@ def _with_new(
 
 def _reports(
     source: Input, asked: _Asked, records: Sequence[CompressedRecord]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the report on each transcript as it is written for programs."""
     output = None if asked.preview else asked.output
     originals = asked.originals if asked.originals and not asked.preview else None
     return [
         {
-            "file": source.name, "output": output, "originals": originals,
-            **to_builtins(place_of(source, number)), **to_builtins(record.report),
+            "file": source.name,
+            "output": output,
+            "originals": originals,
+            **to_builtins(place_of(source, number)),
+            **to_builtins(record.report),
             "saved": round(record.report.saved, 4),
         }
         for number, record in enumerate(records)
-    ]  # fmt: skip
+    ]
 
 
 def show_compression(source: Input, records: Sequence[CompressedRecord], asked: _Asked) -> None:
@@ -515,6 +515,8 @@ def _notes(report: Report) -> Iterator[str]:
     if report.counter == "estimate":
         yield "token figures are estimates"
     yield from report.notes
+    if report.keeps_much:
+        yield "--target-tokens or --keep-last fold more"
     if not report.fits_window:
         yield (
             f"{report.tokens_after:,} tokens do not fit the window of "

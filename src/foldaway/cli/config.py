@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -14,14 +13,14 @@ import click
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.draw import Picture
 from foldaway.cli.files import count_of, label, make_plain, shorten, write_bytes
-from foldaway.cli.inputs import PATH, json_option, options, print_json, usage_error
+from foldaway.cli.inputs import PATH, confirm, json_option, options, print_json
 from foldaway.cli.settings import config_option, settings_from
 from foldaway.config import (
     FILE_NAME,
-    SECTIONS,
     Settings,
     State,
     Whose,
+    list_settings,
     read_settings,
     review_folder,
     sample_file,
@@ -29,7 +28,6 @@ from foldaway.config import (
     trust_folder,
     untrust_folder,
     user_file,
-    value_of,
 )
 
 _SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
@@ -66,7 +64,7 @@ def config() -> None:
 
 
 @config.command()
-@options(("--all everything", bool, "", "Also show settings at their defaults."))
+@options(("--all everything", bool, "Also show settings at their defaults."))
 @config_option
 @json_option
 def show(everything: bool, as_json: bool, **given: Any) -> int:
@@ -91,25 +89,23 @@ def show(everything: bool, as_json: bool, **given: Any) -> int:
     return 0
 
 
-def _rows(settings: Settings) -> list[tuple[str, Any, str]]:
+def _rows(settings: Settings) -> list[tuple[str, object, str]]:
     """Return every setting with its value and its origin, tables of memories after the rest."""
-    names = [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
-    names += [name for name in settings.origins if name not in names]
     return [
-        (name, _without_secrets(value_of(settings, name)), settings.origins.get(name, _DEFAULT))
-        for name in names
+        (name, _without_secrets(value), origin or _DEFAULT)
+        for name, value, origin in list_settings(settings)
     ]
 
 
-def _without_secrets(value: Any) -> Any:
+def _without_secrets(value: object) -> object:
     """Return a setting as it is shown: no password of an address, no value of a memory's option."""
     if isinstance(value, str):
         return without_password(value)
     if isinstance(value, list):
-        return [_without_secrets(one) for one in cast("list[Any]", value)]
+        return [_without_secrets(one) for one in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
-    table = cast("dict[str, Any]", value)
+    table = cast("dict[str, object]", value)
     if all(isinstance(one, int) for one in table.values()):  # limits by tool
         return table
     return dict.fromkeys(sorted(table), "…")
@@ -120,13 +116,13 @@ def without_password(address: str) -> str:
     return _SECRETS.sub("", address) if "://" in address else address
 
 
-def _toml_text(value: Any) -> str:
+def _toml_text(value: object) -> str:
     """Return a value of TOML nearly as a file has it; a date is a text."""
     return make_plain(json.dumps(value, default=str, ensure_ascii=False))
 
 
 def show_settings(
-    settings: Settings, rows: list[tuple[str, Any, str]], *, everything: bool
+    settings: Settings, rows: list[tuple[str, object, str]], *, everything: bool
 ) -> None:
     """Print the files that were read, then the settings with their origins."""
     picture = Picture()
@@ -150,7 +146,7 @@ def show_settings(
 
 
 @config.command()
-@options(("-o --output", PATH, "FILE", "Where to write it instead of your own settings file."))
+@options(("-o --output FILE", PATH, "Where to write it instead of your own settings file."))
 def init(output: str | None) -> int:
     """Write a settings file with every setting and its default, to be filled in.
 
@@ -206,7 +202,7 @@ def schema() -> int:
 
 @config.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@options(("--yes", bool, "", "Do not ask."))
+@options(("--yes", bool, "Do not ask."))
 def trust(folder: str, yes: bool) -> int:
     """Let the foldaway.toml of a folder set everything, as long as it does not change.
 
@@ -224,19 +220,13 @@ def trust(folder: str, yes: bool) -> int:
     click.echo(f"{name} sets:")
     for key, value in refused.items():
         click.echo(f"  {make_plain(key)} = {_toml_text(value)}")
-    if not yes and not _confirm_trust():
+    question = "Let it set them, with your keys and in your name?"
+    remedy = "nothing was trusted; check the list and give --yes"
+    if not yes and not confirm(question, remedy):
         return say("nothing was trusted", 1)
     trust_folder(folder, data)
     click.echo("trusted, until the file changes")
     return 0
-
-
-def _confirm_trust() -> bool:
-    if not sys.stdin.isatty():
-        raise usage_error(
-            "there is no terminal to ask on, so nothing was trusted; check the list and give --yes"
-        )
-    return click.confirm("Let it set them, with your keys and in your name?", err=True)
 
 
 @config.command()

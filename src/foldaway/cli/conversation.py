@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
 
-from foldaway.agents.importers import PARTIAL, ImportedSession, read_native, sessions_in
+from foldaway.agents.importers import ImportedSession, read_native, sessions_in
 from foldaway.cli.files import STANDARD, count_of, label, read_bytes
-from foldaway.cli.inputs import Input, input_limits
+from foldaway.cli.inputs import Input, input_limits, reading, refuse_contradiction
 from foldaway.config import open_store, read_settings
-from foldaway.dialects import (
-    RULES,
-    Document,
-    Profile,
-    dialect_for,
-    document_of,
-    profile_for,
-    read_document,
-    repair_transcript,
-)
+from foldaway.dialects import Document, Profile, dialect_for, profile_for, repair_transcript
 from foldaway.errors import AmbiguousSession, NotReadable, StoreUnavailable, UnknownSession
 from foldaway.transcript import Transcript
 
@@ -54,7 +45,7 @@ def read_input(
         native = None if dialect else read_native(data, name, limits)
         is_native = native is not None
         if native is None:
-            document = read_document(data, dialect=wanted, limits=limits)
+            document = Document.read(data, dialect=wanted, limits=limits)
         else:
             document = _build_document(native)
     else:
@@ -63,6 +54,13 @@ def read_input(
         _refuse_strangers(record.transcript)
     profiles = [_profile(record.transcript, provider) for record in document.records]
     return Input(name, data, document, tuple(profiles), is_native)
+
+
+def read_given(name: str, given: Mapping[str, Any], *, err: bool = False) -> Input:
+    """Return the conversation that a command is given; if there is none, the command ends."""
+    refuse_contradiction(given["provider"], given["dialect"])
+    with reading(name, as_json=given["as_json"], err=err):
+        return read_input(name, given["provider"], given["dialect"])
 
 
 def is_path(name: str) -> bool:
@@ -98,7 +96,7 @@ def _build_document(found: Iterable[ImportedSession | NotReadable]) -> Document:
     for one in found:
         if isinstance(one, NotReadable):
             warnings.append(f"not read: {label(str(one))}")
-        elif one.lineage is not None and one.lineage.relation in PARTIAL:
+        elif one.is_partial:
             parts += 1
         else:
             whole.append(one)
@@ -110,7 +108,7 @@ def _build_document(found: Iterable[ImportedSession | NotReadable]) -> Document:
         remedy = "; ".join(warnings) or "name a file or folder with sessions"
         raise NotReadable("holds no conversation", remedy=remedy)
     named = [(_plain_session(one), f"{one.agent} {one.source_id}", one.model) for one in whole]
-    return document_of(named, warnings)
+    return Document.of(named, warnings)
 
 
 def _plain_session(session: ImportedSession) -> Transcript:
@@ -126,10 +124,7 @@ def _plain_session(session: ImportedSession) -> Transcript:
 
 def _plain(transcript: Transcript) -> Transcript:
     """Return a transcript without what the agent notes in its messages."""
-    rule, profile = RULES[_BOOKKEEPING], profile_for(transcript.dialect)
-    if rule not in profile.rules:
-        return transcript
-    return repair_transcript(transcript, replace(profile, rules=(rule,)))[0]
+    return repair_transcript(transcript, profile_for(transcript.dialect).only(_BOOKKEEPING))[0]
 
 
 def _load_stored(name: str) -> Document:
@@ -139,7 +134,7 @@ def _load_stored(name: str) -> Document:
 
     with open_stored_session(name) as (store, info):
         transcript = transcript_of(store, info, what="view")
-    return document_of([(_plain(transcript), session_name(info), info.model)])
+    return Document.of([(_plain(transcript), session_name(info), info.model)])
 
 
 @contextmanager
@@ -161,7 +156,8 @@ def open_stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
     except (UnknownSession, StoreUnavailable):
         raise NotReadable(
             "is neither a file nor a kept session",
-            remedy="check the name; `foldaway sessions list` shows what is kept",
+            remedy="check the name; `foldaway sessions list` shows what is kept, and `foldaway "
+            "import` takes the sessions of your agents",
         ) from None
     except AmbiguousSession as error:
         raise NotReadable("names several sessions", remedy=str(error)) from None

@@ -30,7 +30,7 @@ from foldaway.cli.inputs import (
     print_json,
     reading,
 )
-from foldaway.dialects import Converted, Loss, convert_transcript, dump_bytes, write_document
+from foldaway.dialects import Converted, Loss, convert_transcript, dump_bytes
 
 SHOWN_LOSSES = 20
 """Losses that are listed; about a screen."""
@@ -40,7 +40,7 @@ SHOWN_LOSSES = 20
 @click.argument("file", type=FILE)
 @click.option("--to", required=True, type=DIALECT, help="The dialect to write.")
 @output_option
-@options(("--allow-loss", bool, "", "Write even if something is lost."))
+@options(("--allow-loss", bool, "Write even if something is lost."))
 @dialect_option
 @json_option
 def convert(
@@ -67,11 +67,19 @@ def convert(
     if not refused:
         write_output(output, _bytes(given, converted, to), file)
     if as_json:
-        print_json({
-            "file": given.name, "output": None if refused else output, "dialect": given.dialect,
-            "to": to, "lossless": not losses, "losses": [one.row() for one in losses],
-            "messages": given.message_count, "warnings": given.document.warnings,
-        }, err=to_stderr)  # fmt: skip
+        print_json(
+            {
+                "file": given.name,
+                "output": None if refused else output,
+                "dialect": given.dialect,
+                "to": to,
+                "lossless": not losses,
+                "losses": [one.row() for one in losses],
+                "messages": given.message_count,
+                "warnings": given.document.warnings,
+            },
+            err=to_stderr,
+        )
     else:
         show_conversion(given, to, losses, None if refused else output)
     return 1 if refused else 0
@@ -80,7 +88,7 @@ def convert(
 def _bytes(given: Input, converted: list[Converted], to: str) -> bytes:
     """Return the transcripts in the layout of the file that they came from."""
     if given.dialect == to:
-        return write_document(given.document, given.transcripts)
+        return given.document.write(given.transcripts)
     values = [one.messages for one in converted]
     match given.document.layout:
         case "value":
@@ -111,11 +119,19 @@ def show_conversion(
     alike: dict[str, list[Located[Loss]]] = {}
     for row in losses:
         alike.setdefault(row.value.what, []).append(row)
-    picture.table("rrpf", [
-        ((f"×{len(rows):,}", "red"), (rows[0].where, "dim"), (rows[0].value.path, "cyan"),
-         shorten(what))
-        for what, rows in list(alike.items())[:SHOWN_LOSSES]
-    ], indent=4)  # fmt: skip
+    picture.table(
+        "rrpf",
+        [
+            (
+                (f"×{len(rows):,}", "red"),
+                (rows[0].where, "dim"),
+                (rows[0].value.path, "cyan"),
+                shorten(what),
+            )
+            for what, rows in list(alike.items())[:SHOWN_LOSSES]
+        ],
+        indent=4,
+    )
     picture.more(len(alike), SHOWN_LOSSES)
     if output is None:
         picture.paragraph("  ", ("write it without them: ", "dim"), ("--allow-loss", "bold"))

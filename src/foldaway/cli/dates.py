@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import click
 from msgspec import Struct
@@ -34,7 +33,7 @@ class Date(click.ParamType[DateSpan]):
     name = "date"
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> DateSpan:
         """Return what was meant, or fail with examples."""
         if isinstance(value, DateSpan):

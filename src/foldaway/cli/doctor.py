@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPException
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -25,20 +24,14 @@ from foldaway.cli.draw import Picture
 from foldaway.cli.files import count_of, shorten
 from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.install import AgentState, state_of_agent
-from foldaway.cli.settings import Window, settings_from, window_of
+from foldaway.cli.settings import Window, home_of, settings_from, window_of
 from foldaway.cli.stores import is_missing, store_options, store_place
-from foldaway.config import (
-    Settings,
-    SettingsFile,
-    agent_places,
-    external_memory,
-    home_folder,
-    open_store,
-)
+from foldaway.config import Settings, SettingsFile, agent_places, external_memory, open_store
+from foldaway.engine import unpack_view
 from foldaway.errors import FoldawayError, StoreUnavailable, UnknownName
 from foldaway.memory import Bounds, memory_files, memory_folder
-from foldaway.sessions import salvage as salvage_store
 from foldaway.stores import Health, clear_drafts
+from foldaway.stores import salvage as salvage_store
 
 _MB = 1_000_000
 _GATEWAY_SECONDS = 10.0
@@ -112,7 +105,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     home: str
     settings_files: tuple[SettingsFile, ...]
-    settings: dict[str, Any] | None
+    settings: dict[str, object] | None
     window: Window | None
     store: StoreState | None
     memory: MemoryState | None
@@ -126,13 +119,16 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
 @click.command()
 @options(
-    ("--deep", bool, "", "Read every page and every message of the store."),
-    ("--gateway", str, "URL", "Send a request through this gateway, without a key."),
+    ("--deep", bool, "Read every page and every message of the store."),
+    ("--gateway URL", str, "Send a request through this gateway, without a key."),
 )
 @click.option(
-    "--salvage", is_flag=False, flag_value="", metavar="[OUT]",
+    "--salvage",
+    is_flag=False,
+    flag_value="",
+    metavar="[OUT]",
     help="Copy what can be read of a damaged store to a new file, by default beside it.",
-)  # fmt: skip
+)
 @store_options
 @json_option
 def doctor(deep: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
@@ -166,7 +162,8 @@ def _salvage(given: dict[str, Any], target: str, *, as_json: bool) -> int:
     if "://" in path:
         raise usage_error("--salvage is for a store in a file; restore a server from its backups")
     path = os.path.join(path, f"{settings.profile}.db") if os.path.isdir(path) else path
-    found = salvage_store(path, target or f"{os.path.splitext(path)[0]}-salvaged.db")
+    target = target or f"{os.path.splitext(path)[0]}-salvaged.db"
+    found = salvage_store(path, target, check_view=unpack_view)
     if as_json:
         print_json(found)
     else:
@@ -207,13 +204,21 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
     versions = {"python": platform.python_version(), "system": platform.platform(terse=True)}
     versions |= {"foldaway": __version__} | {name: version_of(name) for name in _PACKAGES}
     return Diagnosis(
-        healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=versions,
-        home=str(given["home"] or home_folder()),
+        healthy=not problems,
+        problems=tuple(problems),
+        hints=tuple(hints),
+        versions=versions,
+        home=str(home_of(given)),
         settings_files=settings.files if settings else (),
-        settings=None if settings is None else _settings_row(settings), window=window,
-        store=store, memory=memory, gateway=gateway, extras=_extras(),
-        agents=tuple((agent, str(path)) for agent, path in agent_places()), installed=installed,
-    )  # fmt: skip
+        settings=None if settings is None else _settings_row(settings),
+        window=window,
+        store=store,
+        memory=memory,
+        gateway=gateway,
+        extras=_extras(),
+        agents=tuple((agent, str(path)) for agent, path in agent_places()),
+        installed=installed,
+    )
 
 
 def _check_store(
@@ -258,12 +263,12 @@ def _check_store(
 def _check_memory(
     given: dict[str, Any], settings: Settings, problems: list[str]
 ) -> MemoryState | None:
-    home = str(given["home"] or home_folder())
+    home = home_of(given)
     try:
-        folder = memory_folder(Path(home), settings.profile)
+        folder = memory_folder(home, settings.profile)
         files = memory_files(folder, Bounds()).values()
         entries = {file.name: len(file.entries()) for file in files}
-        external_memory(settings, environment={**os.environ, "FOLDAWAY_HOME": home})
+        external_memory(settings, environment={**os.environ, "FOLDAWAY_HOME": str(home)})
     except FoldawayError as error:
         problems.append(str(error))
         return None
@@ -348,11 +353,16 @@ def _extras() -> tuple[Extra, ...]:
     found: list[Extra] = []
     for name, package, module, purpose in _EXTRAS:
         installed = find_spec(module) is not None
-        found.append(Extra(
-            name=name, package=package, installed=installed, purpose=purpose,
-            version=version_of(package) if installed else "",
-            remedy="" if installed else f"pip install 'foldaway[{name}]'",
-        ))  # fmt: skip
+        found.append(
+            Extra(
+                name=name,
+                package=package,
+                installed=installed,
+                purpose=purpose,
+                version=version_of(package) if installed else "",
+                remedy="" if installed else f"pip install 'foldaway[{name}]'",
+            )
+        )
     return tuple(found)
 
 
@@ -389,11 +399,16 @@ def show_diagnosis(found: Diagnosis) -> None:
         model = window.model or "no model is configured"
         _show_rows(picture, "model", {"name": model, "window": tokens})
     _show_rows(picture, "versions", found.versions)
-    _show_rows(picture, "optional packages", {
-        extra.name: f"{extra.package} {extra.version}".strip() if extra.installed
-        else f"not installed: {extra.remedy}   ({extra.purpose})"
-        for extra in found.extras
-    })  # fmt: skip
+    _show_rows(
+        picture,
+        "optional packages",
+        {
+            extra.name: f"{extra.package} {extra.version}".strip()
+            if extra.installed
+            else f"not installed: {extra.remedy}   ({extra.purpose})"
+            for extra in found.extras
+        },
+    )
     _show_rows(picture, "agents with sessions here", {path: name for name, path in found.agents})
     if found.installed:
         rows = {one.title: ", ".join(one.installed) for one in found.installed}
@@ -419,7 +434,7 @@ def _store_rows(state: StoreState) -> dict[str, str]:
     }
 
 
-def _collect_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """Return the settings that somebody gave."""
     usual, policy = _settings_row(Settings()), cast("dict[str, Any]", settings["policy"])
     found = {
@@ -431,7 +446,7 @@ def _collect_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found or {"none": ""}
 
 
-def _show_rows(picture: Picture, title: str, rows: Mapping[str, Any]) -> None:
+def _show_rows(picture: Picture, title: str, rows: Mapping[str, object]) -> None:
     picture.paragraph((f"\n  {title}", "bold"))
     lines = [((shorten(name), "dim"), shorten(str(value))) for name, value in rows.items()]
     picture.table("lf", lines, indent=4)

@@ -31,9 +31,18 @@ BAR_COLUMNS = 24
 Piece: TypeAlias = "str | tuple[str, str] | Text"
 """A text, alone or with its style."""
 Cell: TypeAlias = Literal[
-    "system", "user", "assistant", "tool", "unknown", "fine", "broken",
-    "kept", "rewritten", "folded", "added",
-]  # fmt: skip
+    "system",
+    "user",
+    "assistant",
+    "tool",
+    "unknown",
+    "fine",
+    "broken",
+    "kept",
+    "rewritten",
+    "folded",
+    "added",
+]
 Mark: TypeAlias = tuple[str, str, str]
 """The symbol under a cell, its style, and what it means."""
 
@@ -91,8 +100,15 @@ def console_for(*, stderr: bool = False) -> Console:
             """Let the end of the reader come out: the command line knows what to do then."""
             raise BrokenPipeError
 
-    width = max(LEAST_COLUMNS, shutil.get_terminal_size(NOT_A_TERMINAL).columns)
-    return WholeConsole(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+    columns, lines = shutil.get_terminal_size(NOT_A_TERMINAL)
+    return WholeConsole(
+        stderr=stderr,
+        width=max(LEAST_COLUMNS, columns),
+        height=lines,  # without it rich takes a dumb terminal for one of 80 columns
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
 
 
 def text_of(*pieces: Piece) -> Text:
@@ -135,9 +151,14 @@ class Picture:
             self.line(("  note: ", "yellow"), shorten(sentence))
 
     def table(
-        self, columns: str, rows: Iterable[Sequence[Piece]], *, indent: int = 2,
-        names: Sequence[str] = (), min_width: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        columns: str,
+        rows: Iterable[Sequence[Piece]],
+        *,
+        indent: int = 2,
+        names: Sequence[str] = (),
+        min_width: int = 0,
+    ) -> None:
         """Print rows below each other; `columns` has a letter of `_COLUMNS` for each.
 
         What matters is never cut: see `_COLUMNS`. A line below names what there was no room for.
@@ -204,9 +225,14 @@ class Picture:
         self.table("lrbr", lines)
 
     def strip(
-        self, title: str, cells: Sequence[Cell], marked: Collection[int], mark: Mark,
-        *, per_column: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        title: str,
+        cells: Sequence[Cell],
+        marked: Collection[int],
+        mark: Mark,
+        *,
+        per_column: int = 0,
+    ) -> None:
         """Print a row of cells with the marks below it, to a given scale if there is one."""
         wide = -(-len(cells) // per_column) if per_column else self.width_beside(title)
         for number, line in enumerate(strip(cells, marked, wide, mark[:2])):
@@ -350,16 +376,24 @@ class progress_bar:  # noqa: N801 - used as a function that opens something
     """A bar on standard error with what is done; it gives a function that updates its fields."""
 
     def __init__(
-        self, what: str, *, quiet: bool, total: float | None = None,
+        self,
+        what: str,
+        *,
+        quiet: bool,
+        total: float | None = None,
         columns: Sequence[str | ProgressColumn] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = columns or (MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(
-            "{task.description}", BarColumn(), *columns,
-            console=console_for(stderr=True), disable=quiet, transient=True,
-        )  # fmt: skip
+            "{task.description}",
+            BarColumn(),
+            *columns,
+            console=console_for(stderr=True),
+            disable=quiet,
+            transient=True,
+        )
         self._task = self._bar.add_task(what, total=total)
 
     def __enter__(self) -> Callable[..., None]:

@@ -7,13 +7,13 @@ import os
 import stat
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from foldaway._core import PRIVATE, replacing
-from foldaway.dialects import Limits, read_whole
+from foldaway.dialects import Limits
 from foldaway.errors import NotReadable, NotWritable
 
 STANDARD = "-"
@@ -25,22 +25,20 @@ SHOWN_CHARS = 240
 """Characters of an explanation that are shown: about three lines of a terminal."""
 
 
-def read_bytes(name: str, limits: Limits | None = None) -> bytes:
-    """Return what the file holds, `-` being standard input; raise `NotReadable` otherwise.
-
-    With `limits`, an input that is too large is refused; a pipe or device is read no further.
-    """
+@contextmanager
+def open_input(name: str) -> Generator[BinaryIO]:
+    """Open a file to be read, `-` being standard input; raise `NotReadable` if that fails."""
     try:
         if name == STANDARD:
             if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
                 raise NotReadable("is closed", remedy="give a file, or pipe one in")
-            return _read_all(sys.stdin.buffer, limits)
-        if not name:
+            opened = nullcontext(sys.stdin.buffer)
+        elif name:
+            opened = open(name, "rb")  # noqa: SIM115 - closed below
+        else:
             raise NotReadable(
                 "is not a valid file name", remedy="name a file, or - for standard input"
             )
-        with open(name, "rb") as file:
-            return _read_all(file, limits)
     except FileNotFoundError:
         raise NotReadable("does not exist", remedy="check the name") from None
     except IsADirectoryError:
@@ -49,6 +47,21 @@ def read_bytes(name: str, limits: Limits | None = None) -> bytes:
         raise NotReadable("may not be read", remedy="check its permissions") from None
     except (OSError, ValueError) as error:
         raise NotReadable(f"cannot be read ({_reason(error)})", remedy="check the file") from None
+    with opened as file:
+        yield file
+
+
+def read_bytes(name: str, limits: Limits | None = None) -> bytes:
+    """Return what the file holds, `-` being standard input; raise `NotReadable` otherwise.
+
+    With `limits`, an input that is too large is refused; a pipe or device is read no further.
+    """
+    with open_input(name) as file:
+        try:
+            return file.read() if limits is None else limits.read_whole(file)
+        except (OSError, ValueError) as error:
+            reason = _reason(error)
+            raise NotReadable(f"cannot be read ({reason})", remedy="check the file") from None
 
 
 def mode_of(*inputs: str) -> int:
@@ -87,26 +100,31 @@ def readable_as(mode: int) -> Generator[None]:
 
 
 def write_bytes(name: str, data: bytes, *, mode: int = _ANYONE, private: bool = False) -> None:
-    """Put `data` into the file, `-` being standard output, or raise `NotWritable`.
+    """Put `data` into the file, `-` being standard output, or raise `NotWritable`."""
+    with open_output(name, mode, private=private) as file:
+        file.write(data)
+
+
+@contextmanager
+def open_output(name: str, mode: int = _ANYONE, *, private: bool = False) -> Generator[BinaryIO]:
+    """Open an output, `-` being standard output; raise `NotWritable` if it cannot be written.
 
     The file is replaced at once when all of it is on the disk; a failure leaves it as it was. A
     link stays a link and its target is replaced; a pipe or device is written to as it is. A new
     file has `mode` as far as the umask lets it; one that is there keeps its own. A private file
-    is for its owner alone in any case. Its name is on the disk too when this returns.
+    is for its owner alone in any case. Its name is on the disk too when this is over.
     """
     check_writable(name)
     if name == STANDARD:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     target = Path(os.path.realpath(name))
+    is_device = target.exists() and not target.is_file()
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
-        else:
-            with replacing(target, mode, private=private) as file:
-                file.write(data)
+        with open(target, "wb") if is_device else replacing(target, mode, private=private) as file:
+            yield file
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -187,10 +205,6 @@ def format_time(seconds: float | None) -> str:
         return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):  # a foreign file may contain any number
         return "?"
-
-
-def _read_all(file: BinaryIO, limits: Limits | None) -> bytes:
-    return file.read() if limits is None else read_whole(file, limits)
 
 
 def remove(name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from foldaway.agents.plugins import FORMS, AgentSessions, EndOptions, serve_end
+from foldaway.agents.plugins import FORMS, AgentSessions
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import open_given, store_options
 from foldaway.config import writers_from
@@ -27,12 +27,14 @@ def follow(agent: str, **given: Any) -> int:
     foldaway follow pi < requests.jsonl
     """
     settings = settings_from(given)
-    options = EndOptions(
-        context_length=settings.context_length,
-        policy=settings.policy,
-        summarizer=None if settings.summarizer == "none" else writers_from(settings),
-    )
+    summarizer = None if settings.summarizer == "none" else writers_from(settings)
     with open_given(given, "create") as store:
         warm()  # before the first request: the agent has not asked its model yet
-        serve_end(AgentSessions(agent, store, options), sys.stdin.buffer, sys.stdout.buffer)
+        AgentSessions(
+            agent,
+            store,
+            context_length=settings.context_length,
+            policy=settings.policy,
+            summarizer=summarizer,
+        ).serve(sys.stdin.buffer, sys.stdout.buffer)
     return 0

@@ -12,7 +12,8 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from foldaway.agents.importers import bytes_in, sessions_in
+from foldaway.agents.importers import Taken, bytes_in, sessions_in, take_all
+from foldaway.agents.known import known_agents
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, console_for, progress_bar, text_of
 from foldaway.cli.files import count_of, is_terminal, label, shorten
@@ -21,7 +22,6 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_missing, open_given, store_options, store_place
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
-from foldaway.sessions import Taken, take_all
 from foldaway.stores import Store
 
 INDEXED_AT_ONCE = 1_000
@@ -33,11 +33,14 @@ WIDE_COLUMNS = 80
 SHOWN_FILES = 5
 """Files that could not be read that are listed."""
 NOTE_WORDS = {
-    "torn": "lines that are not whole", "too long": "lines beyond the limit",
+    "torn": "lines that are not whole",
+    "too long": "lines beyond the limit",
     "duplicate": "entries that came twice",
-    "unanswered": "calls without a result", "without call": "results without a call",
-    "left out": "entries that hold no message", "taken back": "what the user undid in the agent",
-}  # fmt: skip
+    "unanswered": "calls without a result",
+    "without call": "results without a call",
+    "left out": "entries that hold no message",
+    "taken back": "what the user undid in the agent",
+}
 """What the kinds of notes mean, for people."""
 Tell = Callable[[int, str], None]
 """Takes how many bytes or messages more are done, and what to say."""
@@ -75,7 +78,7 @@ class Imported(Struct, kw_only=True):
     dry_run: bool
     agents: list[FromAgent] = []
     unreadable: list[Unread] = []
-    sessions: list[dict[str, Any]] = []
+    sessions: list[dict[str, object]] = []
     """For `--json` only: a home has tens of thousands."""
 
     @property
@@ -106,11 +109,15 @@ class Imported(Struct, kw_only=True):
             self.sessions.append(_row(one))
 
 
-@click.command("import")
+def _titles() -> str:
+    return ", ".join(one.title for one in known_agents().values() if one.leaves_sessions)
+
+
+@click.command("import", epilog=f"Agents: {_titles()}.")
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @options(
-    ("--dry-run", bool, "", "Show what would be imported; nothing is written."),
-    ("--follow-links", bool, "", "Follow links that lead out of a folder."),
+    ("--dry-run", bool, "Show what would be imported; nothing is written."),
+    ("--follow-links", bool, "Follow links that lead out of a folder."),
 )
 @store_options
 @json_option
@@ -119,11 +126,10 @@ def import_sessions(
 ) -> int:
     """Import the sessions of other agents on this machine.
 
-    PATH is a file or a folder; without one, the usual folders of Claude Code, Codex, OpenCode, Pi,
-    Hermes, OpenHands, Gemini CLI, Qwen Code, Copilot CLI, Cline, Continue, goose, OpenClaw, llm,
-    mini-SWE-agent, SWE-agent and aider are read. The format is detected from the content. Importing
-    again adds only what is new; the files themselves are not changed. Files that cannot be read are
-    reported and skipped, and so are pipes, sockets, devices and links that lead out of a folder.
+    PATH is a file or a folder; without one, the usual folders of the agents below are read. The
+    format is detected from the content. Importing again adds only what is new; the files themselves
+    are not changed. Files that cannot be read are reported and skipped, and so are pipes, sockets,
+    devices and links that lead out of a folder.
 
     \b
     foldaway import
@@ -146,11 +152,13 @@ def import_sessions(
                 one
                 for place in places
                 for one in sessions_in(
-                    place, limits=settings.limits, follow_links=follow_links,
+                    place,
+                    limits=settings.limits,
+                    follow_links=follow_links,
                     within=here if place.parent == here else None,
                     tell=lambda _, size: tell(size, done.summary),
                 )
-            )  # fmt: skip
+            )
             for one in take_all(store, found, mode=settings.sessions_mode, dry_run=dry_run):
                 done.add(one, is_listed=as_json)
                 tell(0, done.summary)
@@ -200,12 +208,16 @@ def _progress(total: int, *, is_shown: bool, is_bytes: bool = True) -> Generator
         yield lambda more, said: update(advance=more, description=said)
 
 
-def _row(one: Taken) -> dict[str, Any]:
+def _row(one: Taken) -> dict[str, object]:
     return {
-        "session": one.session.id if one.session else None, "source": one.agent,
-        "source_id": one.session.source_id if one.session else one.source_id, "path": one.path,
-        "new": one.is_new, "messages": one.added, "known": one.known,
-    }  # fmt: skip
+        "session": one.session.id if one.session else None,
+        "source": one.agent,
+        "source_id": one.session.source_id if one.session else one.source_id,
+        "path": one.path,
+        "new": one.is_new,
+        "messages": one.added,
+        "known": one.known,
+    }
 
 
 def show_import(done: Imported) -> None:
@@ -222,10 +234,16 @@ def show_import(done: Imported) -> None:
         new = (picture.bar(row.messages, most, BAR_COLUMNS), "green")
         known = (picture.bar(row.known, most, BAR_COLUMNS), "bright_black")
         notes = ", ".join(f"{number:,} {kind}" for kind, number in row.notes.items())
-        rows.append((
-            shorten(row.agent), f"{row.sessions:,}", f"{row.messages:,}", f"{row.known:,}",
-            text_of(new, known), (notes, "dim"),
-        ))  # fmt: skip
+        rows.append(
+            (
+                shorten(row.agent),
+                f"{row.sessions:,}",
+                f"{row.messages:,}",
+                f"{row.known:,}",
+                text_of(new, known),
+                (notes, "dim"),
+            )
+        )
     names = ("agent", "sessions", "new", "known", "", "skipped or repaired") if rows else ()
     picture.table("lrrrbw", rows, names=names)
     if rows:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Generator, Iterable, Sequence
+import sys
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import click
 from msgspec import UNSET, Struct, UnsetType, to_builtins
@@ -31,25 +32,33 @@ from foldaway.transcript import Transcript, Violation
 F = TypeVar("F", bound=Callable[..., Any])
 Found = TypeVar("Found", Violation, Action, Loss)
 
+OptionRow: TypeAlias = tuple[str, Any, str] | tuple[str, Any, str, Any]
+"""What `options` takes for each."""
+
 FILE = click.Path(allow_dash=True)
 PATH = click.Path()
 DIALECT = click.Choice(list(DIALECTS))
 PROVIDER = click.Choice(list(PROFILES))
 COUNT = click.IntRange(min=1)
+AMOUNT = click.FloatRange(min=0)
+FOLDER = click.Path(exists=True, file_okay=False)
 
 
-def options(*rows: Sequence[Any]) -> Callable[[F], F]:
+def options(*rows: OptionRow) -> Callable[[F], F]:
     """Return a decorator that adds options to a command, in this order.
 
-    A row has the flag (and after a space the name of the parameter), the type, the
-    metavariable ("" for that of the type), the help and, if there is one, the default, which is
-    shown; `...` is an option that must be given. The type `bool` is a flag that is given or not,
-    `[T]` an option that can be repeated.
+    A row has the option as help shows it, the type, the help and, if there is one, the default,
+    which is shown; `...` is an option that must be given. A word in lower case behind the flags is
+    the name of the parameter, the rest the metavariable. The type `bool` is a flag that is given or
+    not, `[T]` an option that can be repeated.
     """
 
     def add(command: F) -> F:
-        for names, kind, metavar, text, *default in reversed(rows):
-            settings: dict[str, Any] = {"metavar": metavar or None, "help": text}
+        for usage, kind, text, *default in reversed(rows):
+            words = usage.split()
+            names = [word for word in words if word[0] == "-" or word.islower()]
+            shown = " ".join(words[len(names) :]) or None
+            settings: dict[str, Any] = {"metavar": shown, "help": text}
             if kind is bool:
                 settings["is_flag"] = True
             elif isinstance(kind, list):
@@ -60,32 +69,42 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
                 settings["required"] = True
             elif default:
                 settings |= {"default": default[0], "show_default": default[0] != ""}
-            command = click.option(*names.split(), **settings)(command)
+            command = click.option(*names, **settings)(command)
         return command
 
     return add
 
 
-_DIALECT_ROW = (
-    "--dialect", DIALECT, "", "The wire format of FILE; by default detected from its content.",
-)  # fmt: skip
-JSON_ROW = ("--json as_json", bool, "", "Print JSON lines for programs.")
+_DIALECT_ROW = ("--dialect", DIALECT, "Wire format of FILE; by default detected from its content.")
+JSON_ROW = ("--json as_json", bool, "Print JSON lines for programs.")
 dialect_option = options(_DIALECT_ROW)
 json_option = options(JSON_ROW)
 reading_options = options(
-    ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect."),
+    ("--provider", PROVIDER, "Whose rules; by default those of the dialect."),
     _DIALECT_ROW,
     JSON_ROW,
 )
 output_option = click.option(
-    "-o", "--output", type=FILE, default=STANDARD, metavar="OUT",
+    "-o",
+    "--output",
+    type=FILE,
+    default=STANDARD,
+    metavar="OUT",
     help="Where to write; standard output by default, gzip if it ends in .gz.",
-)  # fmt: skip
+)
 
 
 def usage_error(sentence: str) -> click.UsageError:
     """Return the error of a command that is called in a wrong way."""
     return click.UsageError(sentence, click.get_current_context())
+
+
+def confirm(question: str, remedy: str, show: Callable[[], object] = lambda: None) -> bool:
+    """Ask on the terminal, after `show`; without one raise the remedy."""
+    if not sys.stdin.isatty():
+        raise usage_error(f"there is no terminal to ask on; {remedy}")
+    show()
+    return click.confirm(question, err=True)
 
 
 def numbers_in(text: str) -> list[float]:
@@ -172,6 +191,11 @@ class RecordPlace(Struct, frozen=True):
     line: int | UnsetType = UNSET
 
 
+def row_of(given: Input, record: int) -> dict[str, object]:
+    """Return the file and which of its transcripts is meant, as printed for programs."""
+    return {"file": given.name, **to_builtins(place_of(given, record))}
+
+
 def place_of(given: Input, record: int) -> RecordPlace:
     """Return which transcript of the file is meant; unset if it contains only one."""
     return RecordPlace(record, given.records[record].line) if given.holds_many else RecordPlace()
@@ -190,7 +214,7 @@ class Located(Struct, Generic[Found], frozen=True):
         message = f"#{index}" if index >= 0 else "request"
         return message if isinstance(line, UnsetType) else f"line {line} {message}"
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return it as it is printed for programs."""
         return {**to_builtins(self.value), **to_builtins(self.place)}
 
@@ -201,7 +225,7 @@ def locate(given: Input, record: int, values: Iterable[Found]) -> list[Located[F
     return [Located(value, place) for value in values]
 
 
-def print_json(value: Any, *, err: bool = False) -> None:
+def print_json(value: object, *, err: bool = False) -> None:
     """Print a value, structs in it too, as one line of JSON."""
     click.echo(dump_bytes(to_builtins(value)), err=err)
 

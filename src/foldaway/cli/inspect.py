@@ -8,7 +8,7 @@ from typing import Any
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway.cli.conversation import read_input
+from foldaway.cli.conversation import read_given
 from foldaway.cli.draw import BAR_COLUMNS, Picture, size
 from foldaway.cli.files import shorten
 from foldaway.cli.inputs import (
@@ -16,17 +16,15 @@ from foldaway.cli.inputs import (
     FILE,
     Input,
     options,
-    place_of,
     print_json,
-    reading,
     reading_options,
-    refuse_contradiction,
+    row_of,
     usage_error,
 )
 from foldaway.cli.settings import Window, budget_of, settings_from, settings_options, window_for
 from foldaway.config import Settings
 from foldaway.engine import Copies, Inspection, Long, inspect_transcript
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 SHOWN_TRANSCRIPTS = 5
 """Transcripts of a file that are drawn; each takes half a screen."""
@@ -44,8 +42,8 @@ class InspectedRecord(Struct, frozen=True):
 @click.command()
 @click.argument("file", type=FILE)
 @options(
-    ("--top", COUNT, "N", "How many of the longest messages and of the duplicates to list.", 5),
-    ("--measured", COUNT, "N", "Tokens that the provider counted; the estimates are scaled to it."),
+    ("--top N", COUNT, "How many of the longest messages and of the duplicates to list.", 5),
+    ("--measured N", COUNT, "Tokens that the provider counted; the estimates are scaled to it."),
 )
 @settings_options
 @reading_options
@@ -60,21 +58,22 @@ def inspect(file: str, **given: Any) -> int:
     foldaway inspect ~/.claude/projects/my-project/SESSION.jsonl
     foldaway inspect last --model claude-sonnet-5-5 --top 20
     """
-    refuse_contradiction(given["provider"], given["dialect"])
     settings = settings_from(given)
-    with reading(file, as_json=given["as_json"]):
-        source = read_input(file, given["provider"], given["dialect"])
+    source = read_given(file, given)
     records = _inspect(source, settings, given["top"], given["measured"])
     if not given["as_json"]:
         show_inspection(source, records)
         return 0
     for number, one in enumerate(records):
-        print_json({
-            "file": source.name, "dialect": source.transcripts[number].dialect,
-            **to_builtins(place_of(source, number)), **to_builtins(one.found),
-            "context_length_source": one.window.source,
-            "notes": [one.window.note] if one.window.note else [],
-        })  # fmt: skip
+        print_json(
+            {
+                **row_of(source, number),
+                "dialect": source.transcripts[number].dialect,
+                **to_builtins(one.found),
+                "context_length_source": one.window.source,
+                "notes": [one.window.note] if one.window.note else [],
+            }
+        )
     return 0
 
 
@@ -88,9 +87,13 @@ def _inspect(
         window = window_for(settings, record)
         budget = budget_of(settings, window)
         found = inspect_transcript(
-            record.transcript, settings.policy, budget, Estimator(), most=most,
+            record.transcript,
+            settings.policy,
+            budget,
+            Estimator(),
+            most=most,
             measured_tokens=measured,
-        )  # fmt: skip
+        )
         records.append(InspectedRecord(found, window))
     return records
 
@@ -121,11 +124,16 @@ def _pressure(picture: Picture, found: Inspection, model: str) -> None:
     style = {"none": "yellow" if found.warning else "green", "soft": "yellow", "hard": "red"}
     style["early"] = style["none"]
     picture.blank()
-    picture.table("lbw", [(
-        "pressure",
-        picture.meter(filled, BAR_COLUMNS, style[found.urgency]),
-        f"{found.pressure:.0%} of the threshold: {_verdict(found)}",
-    )])  # fmt: skip
+    picture.table(
+        "lbw",
+        [
+            (
+                "pressure",
+                picture.meter(filled, BAR_COLUMNS, style[found.urgency]),
+                f"{found.pressure:.0%} of the threshold: {_verdict(found)}",
+            )
+        ],
+    )
     whose = f" of {shorten(model)}" if model else ""
     sizes = f"threshold {found.threshold_tokens:,}, window{whose} {found.effective_window:,}"
     picture.paragraph((sizes, "dim"), indent=2)
@@ -143,11 +151,19 @@ def _verdict(found: Inspection) -> str:
 
 def _longest(picture: Picture, rows: Sequence[Long]) -> None:
     picture.paragraph(("\n  longest messages", "bold"))
-    picture.table("rflf", [
-        (f"{row.tokens:,}", shorten(f"m{row.position}" + (f" {row.id}" if row.id else "")),
-         row.role, shorten(", ".join(row.tools)))
-        for row in rows
-    ], indent=4)  # fmt: skip
+    picture.table(
+        "rflf",
+        [
+            (
+                f"{row.tokens:,}",
+                shorten(f"m{row.position}" + (f" {row.id}" if row.id else "")),
+                row.role,
+                shorten(", ".join(row.tools)),
+            )
+            for row in rows
+        ],
+        indent=4,
+    )
 
 
 def _duplicates(picture: Picture, rows: Sequence[Copies]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from textwrap import indent
@@ -15,11 +14,7 @@ from msgspec import Struct
 from foldaway.agents.installing import (
     Addition,
     FileChange,
-    apply_install,
-    apply_uninstall,
     clients,
-    entry_text,
-    is_here,
     list_additions,
     plan_install,
     plan_uninstall,
@@ -27,15 +22,15 @@ from foldaway.agents.installing import (
 from foldaway.agents.known import KnownAgent
 from foldaway.cli import say
 from foldaway.cli.draw import Picture
-from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
+from foldaway.cli.inputs import JSON_ROW, confirm, options, print_json, usage_error
 from foldaway.config import home_folder
 from foldaway.errors import FoldawayError
 
 Additions: TypeAlias = Callable[[KnownAgent], list[Addition]]
 """What is put into the settings of a program, or taken out."""
 
-YES_ROW: Any = ("--yes", bool, "", "Do not ask.")
-DRY_RUN_ROW: Any = ("--dry-run", bool, "", "Show what would be written, and write nothing.")
+YES_ROW = ("--yes", bool, "Do not ask.")
+DRY_RUN_ROW = ("--dry-run", bool, "Show what would be written, and write nothing.")
 
 
 def names_argument(metavar: str, known: Iterable[str] = clients()) -> Any:
@@ -61,16 +56,18 @@ class AgentState(Struct, frozen=True, kw_only=True):
 @click.command()
 @names_argument("AGENT")
 @options(
-    ("--list as_list", bool, "", "Show the agents on this machine, and what each has and gains."),
-    ("--facts", click.IntRange(100, 10_000), "N",
-     "Tokens of the facts for a compaction, and again after it (2000)."),
-    ("--results", click.IntRange(0), "N",
-     "Tokens of a tool's result; a longer one is shortened (4000). 0 shortens none."),
-    ("--redact", bool, "", "Hide secrets in results of tools."),
+    ("--list as_list", bool, "Show the agents on this machine, and what each has and gains."),
+    (
+        "--facts N",
+        click.IntRange(100, 10_000),
+        "Tokens of facts for a compaction and after it (2000).",
+    ),
+    ("--results N", click.IntRange(0), "Shorten results of tools to N tokens (4000; 0: never)."),
+    ("--redact", bool, "Hide secrets in results of tools."),
     YES_ROW,
     DRY_RUN_ROW,
     JSON_ROW,
-)  # fmt: skip
+)
 def install(
     names: Sequence[str], as_list: bool, yes: bool, dry_run: bool, as_json: bool, **given: Any
 ) -> int:
@@ -86,9 +83,11 @@ def install(
     if as_list:
         return _show_list(names, as_json=as_json)
     hook_options = [
-        part for name in ("facts", "results") if given[name] is not None
+        part
+        for name in ("facts", "results")
+        if given[name] is not None
         for part in (f"--{name}", str(given[name]))
-    ]  # fmt: skip
+    ]
     if given["redact"]:
         hook_options.append("--redact")
     has_server = find_spec("mcp") is not None
@@ -139,7 +138,7 @@ def install_into(
     if not _confirm_changes(changes, yes=yes, dry_run=dry_run):
         return code
     for change in changes:
-        kept = apply_install(change, home_folder())
+        kept = change.install(home_folder())
         told = f"; as it was: {kept}" if kept else ""
         click.echo(f"{change.client.title}: {change.path.name} written{told}")
     wants = [one.client for one in changes if not one.client.hooks.message_file(os.environ)]
@@ -152,9 +151,9 @@ def install_into(
 def _show_change(change: FileChange) -> None:
     is_new = change.before is None
     click.echo(f"{change.client.title}: {change.path}{' (new)' if is_new else ''}")
-    for one in change.additions:
-        click.echo(f"  + {one.what}")
-        click.echo(indent(entry_text(one), "    "), nl=False)
+    for what, text in change.shown:
+        click.echo(f"  + {what}")
+        click.echo(indent(text, "    "), nl=False)
     for one in change.left:
         click.echo(f"  {one.what}: left out, {'.'.join(one.path)} is set already")
 
@@ -180,7 +179,7 @@ def remove_from(names: Sequence[str], wanted: Additions, *, yes: bool, dry_run: 
     if not _confirm_changes(changes, yes=yes, dry_run=dry_run):
         return code
     for change in changes:
-        apply_uninstall(change, home)
+        change.uninstall(home)
         click.echo(f"{change.client.title}: {change.path.name}, removed")
     return code
 
@@ -196,7 +195,7 @@ def _outcome(change: FileChange) -> str:
 def choose_clients(names: Sequence[str]) -> list[KnownAgent]:
     """Return the programs that are named, or else those on this machine."""
     found = [clients()[name] for name in names] or [
-        client for client in clients().values() if is_here(client, os.environ)
+        client for client in clients().values() if client.is_here(os.environ)
     ]
     if not found:
         raise usage_error(f"no agent is found on this machine; name one: {', '.join(clients())}")
@@ -207,11 +206,7 @@ def _confirm_changes(changes: Sequence[FileChange], *, yes: bool, dry_run: bool)
     """Return whether to write; asks on a terminal."""
     if not changes or dry_run:
         return False
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise usage_error("nothing was written; give --yes to write without being asked")
-    return click.confirm("Write this?", err=True)
+    return yes or confirm("Write this?", "nothing was written; give --yes to write anyway")
 
 
 def state_of_agent(client: KnownAgent) -> AgentState:
@@ -229,11 +224,14 @@ def state_of_agent(client: KnownAgent) -> AgentState:
         problem = ""
     what = dict.fromkeys(one.what for one in additions)
     return AgentState(
-        agent=client.name, title=client.title, found=is_here(client, os.environ),
+        agent=client.name,
+        title=client.title,
+        found=client.is_here(os.environ),
         installed=tuple(one for one in what if one in there),
         missing=tuple(one for one in what if one not in there),
-        gains=client.install.gains or ("search and recall",), problem=problem,
-    )  # fmt: skip
+        gains=client.install.gains or ("search and recall",),
+        problem=problem,
+    )
 
 
 def _show_list(names: Sequence[str], *, as_json: bool) -> int:

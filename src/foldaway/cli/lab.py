@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
 
-from foldaway._core import __version__
 from foldaway.cli import CommandGroup, say
-from foldaway.cli.draw import Picture, Piece, progress_bar, text_of
+from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import count_of, label
 from foldaway.cli.inputs import (
     COUNT,
@@ -28,71 +26,27 @@ from foldaway.cli.inputs import (
     usage_error,
 )
 from foldaway.cli.settings import prices_for
-from foldaway.config import home_folder
 from foldaway.errors import NotReadable
 from foldaway.lab import (
-    COLUMNS,
-    COST,
-    DRIFTING,
-    FAULTS,
-    MODES,
-    OURS,
-    OVER,
-    OWN,
-    READ_STRATEGIES,
-    USED,
-    Fall,
-    LabSession,
-    MeanInterval,
-    Peers,
-    ReaderLosses,
-    RunManifest,
     RunSettings,
-    ScoreLine,
-    Strategy,
-    WrittenRun,
-    ask,
-    choose_strategies,
-    digest_of,
-    find_falls,
-    format_cell,
-    glossary,
-    groups,
-    list_strategies,
-    open_reader,
-    read_losses,
-    read_sessions,
+    RunText,
+    compare_to_baseline,
+    describe_run,
+    read_sample,
     read_summary,
-    reader_cases,
-    reader_lines,
-    terms_for,
-    title,
-    write_results,
-    write_texts,
 )
-from foldaway.lab import run as run_lab
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-MAIN_SHARE = 0.2
-"""The share of tokens that the tables show and drift is measured at: what a compaction leaves."""
 LEAST_TOKENS = 1_500
 """Shorter sessions end before a compaction would come."""
-READ_TOKENS = (8_000, 44_000)
-"""Sessions that a reader gets: 60 % of them is a context that small models hold."""
 SHOWN_PROBLEMS = 5
 """Files that could not be read that are listed."""
-_FAULTS = (
-    "What must not be. over: the share of cuts at which more was taken than allowed. rules: rules "
-    f"of the provider that were broken. {'. '.join(f'{k}: {v}' for k, v in FAULTS.items())}."
-)
 BAR_COLUMNS = 8
 """The width of the bar of a score of 1; the table has ten more columns."""
-WIDE_COLUMNS = 250
+WIDE_COLUMNS = 270
 """Columns that all scores with their intervals need; a narrower terminal wraps them."""
-_SHOWN = ("bound", "far", "copy4", "answers", "files R", "errors", "constraints", "reach", USED,
-          COST)  # fmt: skip
+_SUMMARIZER = "Also try Foldaway with this summarizer: openai:MODEL, anthropic:MODEL …"
+_KEY_VARIABLE = "The variable with the key for that address; no key is sent without it."
+_LIST = click.Path(exists=True, dir_okay=False)
 
 
 @click.group(cls=CommandGroup)
@@ -113,28 +67,19 @@ def lab() -> None:
 @lab.command()
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILES...")
 @options(
-    ("-o --output", click.Path(file_okay=False), "DIR", "The folder of the run.", "foldaway-lab"),
-    ("--strategies", str, "S,S…", "Only these; `foldaway lab strategies` lists them.", ""),
-    ("--budgets", str, "P,P…",
-     "Shares of the tokens before a cut, in per cent.", "5,10,20,30,50"),
-    ("--peer-budgets", str, "P,P…", "The same for peers, which are slow.", "20"),
-    ("--model", str, "M", "The model whose prices the net cost is computed with.", ""),
-    ("--summarizer", str, "WHO",
-     "Also try Foldaway with this summarizer: openai:MODEL, anthropic:MODEL …", ""),
-    ("--summarizer-url", str, "URL", "Its address.", ""),
-    ("--summarizer-key-variable", str, "NAME",
-     "The variable with the key for that address; no key is sent without it.", ""),
-    ("--peers with_peers", bool, "",
-     "Also other tools from the package index, each in an environment of its own."),
-    ("--peer-folder", PATH, "DIR",
-     "Where their environments are; by default in the data folder.", ""),
-    ("--only", click.Path(exists=True, dir_okay=False), "FILE",
-     "Only the sessions whose ids this JSON list names."),
-    ("--min-tokens", COUNT, "N", "Skip shorter sessions.", LEAST_TOKENS),
-    ("--limit", COUNT, "N", "At most N sessions of each family, evenly spread."),
-    ("--no-drift", bool, "", "Leave out the rows of 1, 2, 4 and 8 compactions."),
-    ("--jobs", COUNT, "N", "Processes; by default one per core."),
-)  # fmt: skip
+    ("-o --output DIR", click.Path(file_okay=False), "The folder of the run.", "foldaway-lab"),
+    ("--strategies S,S…", str, "Only these; `foldaway lab strategies` lists them.", ""),
+    ("--budgets P,P…", str, "Shares of the tokens before a cut, in per cent.", "5,10,20,30,50"),
+    ("--model M", str, "The model whose prices the net cost is computed with.", ""),
+    ("--summarizer WHO", str, _SUMMARIZER, ""),
+    ("--summarizer-url URL", str, "Its address.", ""),
+    ("--summarizer-key-variable NAME", str, _KEY_VARIABLE, ""),
+    ("--only FILE", _LIST, "Only the sessions whose ids this JSON list names."),
+    ("--min-tokens N", COUNT, "Skip shorter sessions.", LEAST_TOKENS),
+    ("--limit N", COUNT, "At most N sessions of each family, evenly spread."),
+    ("--no-drift", bool, "Leave out the rows of 1, 2, 4 and 8 compactions."),
+    ("--jobs N", COUNT, "Processes; by default one per core."),
+)
 @json_option
 def run(files: tuple[str, ...], **given: Any) -> int:
     """Compare strategies on real sessions.
@@ -151,38 +96,32 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     missing = [name for name in files if not os.path.lexists(name)]
     if missing:
         return say(f"{label(missing[0])}: does not exist; nothing was run")
-    asked = _build_settings(given)
-    strategies = choose_strategies(asked.strategies, list_strategies(asked))
-    _install(asked, strategies)
-    folder = Path(given["output"])
-    is_shown = sys.stderr.isatty()
+    folder, is_shown = Path(given["output"]), sys.stderr.isatty()
+    settings = _build_settings(given)
     with progress_bar("cuts of sessions", quiet=not is_shown) as update:
-        known, problems = _read(files)
-        sessions, too_short = _select(known, given)
-        if not sessions:
-            _report_problems(problems)
+        sample = read_sample([Path(name) for name in files], settings)
+        if not sample.sessions:
+            _report_problems(sample.problems)
             return say(
                 f"no session of at least {given['min_tokens']:,} tokens was found; "
                 f"name other files, or lower --min-tokens"
             )
-        manifest = RunManifest(
-            version=__version__, strategies=tuple(strategies), budgets=asked.budgets,
-            peer_budgets=asked.peer_budgets, main=asked.main, drifting=asked.drifting,
-            asked={"model": asked.model, "summarizer": asked.summarizer},
-            sessions=tuple(session.id for session in sessions), digest=digest_of(known),
-        )  # fmt: skip
-        rows = run_lab(
-            folder, sessions, manifest, partial(terms_for, asked), known=known,
-            jobs=given["jobs"] or os.cpu_count() or 1,
-            tell=partial(_tell, update if is_shown else None),
-        )  # fmt: skip
-    written = write_results(folder, manifest, rows, [str(problem) for problem in problems])
+        tell = partial(_tell, update if is_shown else None)
+        written = sample.measure(folder, jobs=given["jobs"] or os.cpu_count() or 1, tell=tell)
     if given["as_json"]:
         for line in written.lines:
             print_json(line)
         return 0
-    show_run(folder, written, problems=len(problems), too_short=too_short)
-    _report_problems(problems)
+    show_run(describe_run(written.lines))
+    notes = [f"everything is in {label(str(folder))}/: report.html, table.md, summary.json"]
+    if sample.too_short:
+        notes.append(f"{count_of(sample.too_short, 'session')} too short, left out")
+    if unread := len(sample.problems):
+        notes.append(f"{count_of(unread, 'file or line', 'files or lines')} not readable")
+    picture = Picture()
+    for note in (*notes, *written.notes):
+        picture.line((f"  {note}", "dim"))
+    _report_problems(sample.problems)
     return 0
 
 
@@ -195,65 +134,28 @@ def _tell(update: Callable[..., None] | None, done: int, total: int) -> None:
 
 
 def _build_settings(given: dict[str, Any]) -> RunSettings:
-    budgets = _shares(given["budgets"], "--budgets")
     priced = prices_for(given["model"], ()) if given["model"] else None
     if priced is not None and priced.prices is None:
         raise usage_error(priced.note)
-    names = tuple(name.strip() for name in given["strategies"].split(",") if name.strip())
-    has_peers = given["with_peers"] or any(name in MODES for name in names)
-    peer_folder = given["peer_folder"] or str(home_folder() / "lab-peers")
-    return RunSettings(
-        strategies=names, budgets=budgets,
-        peer_budgets=_shares(given["peer_budgets"], "--peer-budgets"),
-        main=min(budgets, key=lambda share: abs(share - MAIN_SHARE)),
-        drifting=() if given["no_drift"] else DRIFTING,
-        model=given["model"], prices=None if priced is None else priced.prices,
-        summarizer=given["summarizer"], summarizer_url=given["summarizer_url"],
-        summarizer_key_variable=given["summarizer_key_variable"],
-        peer_folder=peer_folder if has_peers else "",
-    )  # fmt: skip
-
-
-def _install(asked: RunSettings, strategies: Mapping[str, Strategy]) -> None:
-    """Make the environments of the peers once, before several processes want them."""
-    if not asked.peer_folder:
-        return
-    peers = Peers(Path(asked.peer_folder))
-    for name in strategies:
-        if name in MODES:
-            failure = peers.install(name, lambda said: click.echo(said, err=True))
-            if failure is not None:
-                say(f"{name}: {failure.error}; the table will say so")
-
-
-def _shares(text: str, flag: str) -> tuple[float, ...]:
-    found = numbers_in(text)
-    if not found or not all(0 < share <= 100 for share in found):
+    budgets = numbers_in(given["budgets"])
+    if not budgets or not all(0 < share <= 100 for share in budgets):
         raise usage_error(
-            f"{flag} {text!r}: give per cents from 1 to 100, with commas between them"
+            f"--budgets {given['budgets']!r}: give per cents from 1 to 100, with commas between "
+            "them"
         )
-    return tuple(share / 100 for share in found)
-
-
-def _read(files: Sequence[str]) -> tuple[list[LabSession], list[NotReadable]]:
-    """Return all sessions, each id once, and what could not be read."""
-    found: dict[str, LabSession] = {}
-    problems: list[NotReadable] = []
-    for one in read_sessions([Path(name) for name in files]):
-        if isinstance(one, NotReadable):
-            problems.append(one)
-        else:
-            found.setdefault(one.id, one)
-    return list(found.values()), problems
-
-
-def _select(known: Sequence[LabSession], given: dict[str, Any]) -> tuple[list[LabSession], int]:
-    """Return the sessions to be run, and how many of those asked for are too short."""
-    names = None if given["only"] is None else _read_ids(given["only"])
-    asked = [one for one in known if names is None or one.id in names]
-    rows = [one for one in asked if one.tokens >= given["min_tokens"]]
-    limited = _spread(rows, given["limit"]) if given["limit"] else rows
-    return limited, len(asked) - len(rows)
+    return RunSettings(
+        budgets=tuple(share / 100 for share in budgets),
+        strategies=tuple(filter(None, map(str.strip, given["strategies"].split(",")))),
+        only=None if given["only"] is None else _read_ids(given["only"]),
+        min_tokens=given["min_tokens"],
+        limit=given["limit"],
+        has_drift=not given["no_drift"],
+        model=given["model"],
+        prices=None if priced is None else priced.prices,
+        summarizer=given["summarizer"],
+        summarizer_url=given["summarizer_url"],
+        summarizer_key_variable=given["summarizer_key_variable"],
+    )
 
 
 def _read_ids(name: str) -> frozenset[str]:
@@ -263,20 +165,7 @@ def _read_ids(name: str) -> frozenset[str]:
         raise NotReadable("is not a JSON list of ids", where=label(name)) from None
 
 
-def _spread(sessions: Sequence[LabSession], most: int) -> list[LabSession]:
-    """Return at most `most` sessions of each family, evenly spread over their order."""
-    totals = Counter(session.family for session in sessions)
-    seen: Counter[str] = Counter()
-    kept: list[LabSession] = []
-    for session in sessions:
-        total, at = totals[session.family], seen[session.family]
-        seen[session.family] += 1
-        if total <= most or at * most // total != (at - 1) * most // total or at == 0:
-            kept.append(session)
-    return kept
-
-
-def _report_problems(problems: Sequence[NotReadable]) -> None:
+def _report_problems(problems: Sequence[str]) -> None:
     for problem in problems[:SHOWN_PROBLEMS]:
         say(f"skipped {problem}")
     if len(problems) > SHOWN_PROBLEMS:
@@ -285,7 +174,7 @@ def _report_problems(problems: Sequence[NotReadable]) -> None:
 
 @lab.command()
 @click.argument("run", type=PATH, metavar="RUN")
-@options(("--all everything", bool, "", "Every budget, drift, all scores with their intervals."))
+@options(("--all everything", bool, "Every budget, drift, all scores with their intervals."))
 @json_option
 def show(run: str, everything: bool, as_json: bool) -> int:
     """Show the tables of a run again.
@@ -297,7 +186,7 @@ def show(run: str, everything: bool, as_json: bool) -> int:
     """
     lines = read_summary(Path(run)).lines
     if not as_json:
-        show_lines(lines if everything else _main_lines(lines), wide=everything)
+        show_run(describe_run(lines, everything=everything), wide=everything)
         return 0
     for line in lines:
         print_json(line)
@@ -307,8 +196,8 @@ def show(run: str, everything: bool, as_json: bool) -> int:
 @lab.command()
 @click.argument("run", type=PATH, metavar="RUN")
 @options(
-    ("--baseline", PATH, "FILE", "The summary.json of the earlier run, or its folder.", ...),
-    ("--strategy", str, "S", "Whose scores.", OURS),
+    ("--baseline FILE", PATH, "The summary.json of the earlier run, or its folder.", ...),
+    ("--strategy S", str, "Whose scores.", "foldaway"),
     JSON_ROW,
 )
 def gate(run: str, baseline: str, strategy: str, as_json: bool) -> int:
@@ -321,105 +210,23 @@ def gate(run: str, baseline: str, strategy: str, as_json: bool) -> int:
     \b
     foldaway lab gate lab --baseline before/summary.json
     """
-    before, now = read_summary(Path(baseline)), read_summary(Path(run))
-    if before.manifest.digest != now.manifest.digest:
-        raise NotReadable(
-            "is a run of other sessions than the baseline",
-            remedy="run both on the same files, or make a new baseline",
-        )
-    if not any(line.strategy == strategy for line in before.lines):
-        raise NotReadable(
-            f"has no line of {strategy!r}", where=baseline, remedy="name a strategy of its run"
-        )
-    found = find_falls(before.lines, now.lines, strategy)
-    for fall in found:
+    found = compare_to_baseline(Path(run), Path(baseline), strategy)
+    for fall in found.falls:
         if as_json:
             print_json(fall)
         else:
-            click.echo(_fall_sentence(fall))
+            click.echo(fall.sentence)
     if not as_json:
-        verdict = f"{len(found)} figures fell" if found else "nothing fell"
-        click.echo(f"{strategy}: {verdict} ({len(now.manifest.sessions)} sessions)")
-    return 1 if found else 0
-
-
-def _fall_sentence(fall: Fall) -> str:
-    where = f"{fall.family} {fall.part} {fall.budget:.0%}"
-    after = f" after {fall.steps} compactions" if fall.part == "drift" else ""
-    return (
-        f"{where}{after}: {fall.figure} {fall.was:.3f} -> {fall.now:.3f} "
-        f"(allowed to {fall.bound:.3f})"
-    )
-
-
-@lab.command()
-@click.argument("files", nargs=-1, type=PATH, metavar="[FILES...]")
-@options(
-    ("--model where", str, "WHERE", "A server at http://HOST:PORT, or a folder with a model.", ""),
-    ("--model-name", str, "NAME", "Which model of that server.", ""),
-    ("--texts", str, "FILE",
-     "Ask nobody; write what is to be scored to NAME.jsonl, or its token ids to NAME.npz.", ""),
-    ("--tokenizer", str, "FILE", "The tokenizer.json of the model, for NAME.npz.", ""),
-    ("--losses", str, "FILE", "Ask nobody; show what a model said about such a file.", ""),
-    ("--strategies", str, "S,S…", "Only these; Foldaway's size is what all get.", ""),
-    ("--budget", str, "P", "The share of the tokens before the cut, in per cent.", "20"),
-    ("--only", click.Path(exists=True, dir_okay=False), "FILE",
-     "Only the sessions whose ids this JSON list names."),
-    ("--min-tokens", COUNT, "N", "Skip shorter sessions.", READ_TOKENS[0]),
-    ("--max-tokens", COUNT, "N", "Skip longer sessions.", READ_TOKENS[1]),
-    ("--limit", COUNT, "N", "At most N sessions of each family, evenly spread."),
-)  # fmt: skip
-@json_option
-def reader(files: tuple[str, ...], where: str, **given: Any) -> int:
-    """Let a local model read what strategies leave.
-
-    The model gives the probability of what the agent really did after the cut. Shown is the share
-    of what the full context is worth that each strategy keeps. The model must give the
-    probabilities of its prompt: a server with OpenAI's completions and `echo` (vLLM,
-    llama-cpp-python), the server of llama.cpp, or a folder that transformers loads.
-
-    \b
-    foldaway lab reader ~/.claude/projects --model http://localhost:8000
-    foldaway lab reader set.jsonl --texts texts.npz --tokenizer tokenizer.json
-    foldaway lab reader --losses losses.npz
-    """
-    if given["losses"]:
-        return _show_read(read_losses(Path(given["losses"])), as_json=given["as_json"])
-    if not where and not given["texts"]:
-        return say("skipped: no model is named; give --model, or write the texts with --texts", 0)
-    known, problems = _read(files)
-    _report_problems(problems)
-    chosen = [row for row in _select(known, given)[0] if row.tokens <= given["max_tokens"]]
-    names = [name for name in given["strategies"].split(",") if name] or READ_STRATEGIES
-    tried = choose_strategies((OURS, *names), list_strategies(RunSettings(budgets=())))
-    cases = reader_cases(chosen, tried, _shares(given["budget"], "--budget")[0])
-    if given["texts"]:
-        count = write_texts(Path(given["texts"]), cases, given["tokenizer"])
-        return say(f"{count_of(count, 'session')} written to {label(given['texts'])}", 0)
-    model = open_reader(where, given["model_name"])
-    return _show_read([ask(model, case) for case in cases], as_json=given["as_json"])
-
-
-def _show_read(rows: Sequence[ReaderLosses], *, as_json: bool) -> int:
-    for line in reader_lines(rows):
-        if as_json:
-            print_json(line)
-            continue
-        kept = "–" if line.kept is None else f"{line.kept.share:.3f}"
-        low_high = "" if line.kept is None else f"[{line.kept.low:.2f}, {line.kept.high:.2f}]"
-        behind = "" if line.behind is None else f"{line.behind.mean:+.3f}"
-        click.echo(
-            f"{line.family:14}{line.system:16}{line.sessions:4}  used {line.used:.2f}  "
-            f"loss {line.loss:.3f}  kept {kept} {low_high:14} {behind}"
-        )
-    return 0
+        verdict = f"{len(found.falls)} figures fell" if found.falls else "nothing fell"
+        click.echo(f"{strategy}: {verdict} ({found.sessions} sessions)")
+    return 1 if found.falls else 0
 
 
 @lab.command()
 @json_option
 def strategies(as_json: bool) -> int:
     """List the strategies that can be tried."""
-    for strategy in list_strategies(RunSettings(budgets=(), peer_folder=".")):
+    for strategy in RunSettings(budgets=()).list_strategies():
         if as_json:
             print_json({"name": strategy.name, "kind": strategy.kind, "what": strategy.what})
         else:
@@ -427,114 +234,33 @@ def strategies(as_json: bool) -> int:
     return 0
 
 
-def show_run(folder: Path, written: WrittenRun, *, problems: int, too_short: int) -> None:
-    """Print the tables of the main budget, and where everything is."""
-    picture = Picture()
-    show_lines(_main_lines(written.lines))
-    notes = [f"everything is in {label(str(folder))}/: report.html, table.md, summary.json"]
-    if too_short:
-        notes.append(f"{count_of(too_short, 'session')} too short, left out")
-    if problems:
-        notes.append(f"{count_of(problems, 'file or line', 'files or lines')} not readable")
-    for note in (*notes, *written.notes):
-        picture.line((f"  {note}", "dim"))
+def show_run(found: RunText, *, wide: bool = False) -> None:
+    """Print a table for each family and budget; with `wide` there are scores with intervals.
 
-
-def show_lines(lines: Sequence[ScoreLine], *, wide: bool = False) -> None:
-    """Print a table for each family and budget; with `wide` all scores and their intervals."""
+    If there is no room, scores to the right go first.
+    """
     picture = Picture()
     if wide:
         picture.console.width = max(picture.console.width, WIDE_COLUMNS)
-    for rows in groups(lines).values():
-        most = max(line.sessions for line in rows)
-        picture.line((f"\n{title(rows[0])}, {count_of(most, 'session')}", "bold"))
-        if wide:
-            picture.show(_table(rows), 2)
-            continue
-        _show_scores(picture, rows)
-        if said := _compare(rows):
-            picture.paragraph(said, indent=2)
+    kinds = "".join("r" if wide or name in ("bound", "cost") else "n" for name in found.columns)
+    for table in found.tables:
+        picture.line((f"\n{table.title}", "bold"))
+        rows: list[tuple[Piece, ...]] = []
+        for row in table.rows:
+            name = (row.strategy, "bold green" if row.is_ours else "")
+            bar = () if wide else (_bar(picture, row.bound),)
+            rows.append((name, *bar, *row.cells, (row.faults, "red")))
+        names = ("", *(() if wide else ("",)), *found.columns, "faults")
+        picture.table(f"{'l' if wide else 'lb'}{kinds}f", rows, names=names)
+        if table.said and not wide:
+            picture.paragraph(table.said, indent=2)
     picture.blank()
-    names = COLUMNS if wide else _SHOWN
-    for name in names:
-        entry = glossary().get(name)
-        if entry is not None:
-            picture.paragraph((f"{name}: ", "bold dim"), (entry.says, "dim"), indent=2)
-    if any(map(_faults, lines)):
-        picture.paragraph(("faults: ", "bold dim"), (_FAULTS, "dim"), indent=2)
+    for name, says in found.legend:
+        picture.paragraph((f"{name}: ", "bold dim"), (says, "dim"), indent=2)
 
 
-def _show_scores(picture: Picture, rows: Sequence[ScoreLine]) -> None:
-    """Print a table of scores; those to the right go first if there is no room."""
-    lines: list[tuple[Piece, ...]] = []
-    for line in rows:
-        lines.append((
-            (line.strategy, "bold green" if line.strategy.startswith(OURS) else ""),
-            _bar(picture, line.figures.get("bound")),
-            *(_score(line.figures.get(column)) for column in _SHOWN), (_faults(line), "red"),
-        ))  # fmt: skip
-    kinds = "".join("r" if name in ("bound", COST) else "n" for name in _SHOWN)
-    picture.table(f"lb{kinds}f", lines, names=("", "", *_SHOWN, "faults"))
-
-
-def _compare(rows: Sequence[ScoreLine]) -> str:
-    """Return in a sentence what Foldaway kept beside the end alone and beside the agent itself."""
-    kept = {line.strategy: line.figures["bound"].mean for line in rows if "bound" in line.figures}
-    if OURS not in kept:
+def _bar(picture: Picture, bound: float | None) -> str:
+    if bound is None:
         return ""
-    others = {"keep-tail": "keeping the end alone kept", OWN: "the agent's own summary kept"}
-    said = [f"{what} {kept[name]:.0%}" for name, what in others.items() if name in kept]
-    size = f"At {rows[0].budget:.0%} of the tokens" if rows[0].budget else "In the same size"
-    first = f"{size} Foldaway kept {kept[OURS]:.0%} of what the agent used later"
-    return f"{'; '.join([first, *said])}."
-
-
-def _main_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
-    """Return the lines of the budget next to 20 %, and those of agents' own summaries."""
-    budgets = {line.budget for line in lines if line.part == "cut"}
-    nearest = min(budgets, key=lambda share: abs(share - MAIN_SHARE)) if budgets else 0.0
-    return [
-        line
-        for line in lines
-        if (line.part == "cut" and line.budget == nearest) or line.part == "own"
-    ]
-
-
-def _table(rows: Sequence[ScoreLine]) -> Table:
-    """Return all scores with their intervals."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column("", no_wrap=True)
-    for name in COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("faults", style="red", overflow="fold")
-    for line in rows:
-        name = text_of((line.strategy, "bold green" if line.strategy.startswith(OURS) else ""))
-        cells = [format_cell(line.figures.get(column)) for column in COLUMNS]
-        table.add_row(name, *cells, text_of(_faults(line)))
-    return table
-
-
-def _faults(line: ScoreLine) -> str:
-    """Return what must not be, in as few words as a terminal has room for."""
-    said = [f"{count} {name}" for name, count in line.counts.items() if count]
-    if broken := sum((line.violations or {}).values()):
-        said.append(f"{broken} rules")
-    over = line.figures.get(OVER)
-    if over is not None and over.mean > 0:
-        said.append(f"over {over.mean:.0%}")
-    if line.failed:
-        said.append("some failed" if line.figures else line.failed)
-    return ", ".join(said)
-
-
-def _score(found: MeanInterval | None) -> str:
-    return "–" if found is None else f"{found.mean:.2f}"
-
-
-def _bar(picture: Picture, found: MeanInterval | None) -> str:
-    if found is None:
-        return ""
-    full = round(found.mean * BAR_COLUMNS)
+    full = round(bound * BAR_COLUMNS)
     return picture.block * full + picture.shade * (BAR_COLUMNS - full)

@@ -18,7 +18,7 @@ from foldaway.agents import Address, make_server, serve_http, serve_stdio
 from foldaway.agents.installing import Addition, clients, list_server_additions
 from foldaway.agents.known import KnownAgent
 from foldaway.cli import CommandGroup, say
-from foldaway.cli.inputs import is_loopback, options, usage_error
+from foldaway.cli.inputs import FOLDER, is_loopback, options, usage_error
 from foldaway.cli.install import (
     DRY_RUN_ROW,
     YES_ROW,
@@ -27,11 +27,11 @@ from foldaway.cli.install import (
     names_argument,
     remove_from,
 )
-from foldaway.cli.settings import settings_from
+from foldaway.cli.settings import home_of, settings_from
 from foldaway.cli.stores import is_own, open_given, store_options
-from foldaway.config import home_folder, redaction_policy
+from foldaway.config import redaction_policy
 from foldaway.errors import MissingExtra
-from foldaway.sessions import Library, Project, project_at, project_of, redactor_of
+from foldaway.sessions import Library, Project, redactor_of
 
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
 _MOST_PORT = 65_535
@@ -40,20 +40,13 @@ _MOST_PORT = 65_535
 
 @click.group(cls=CommandGroup, invoke_without_command=True)
 @options(
-    ("--http", str, "HOST:PORT",
-     "Serve over HTTP at /mcp instead of standard input and output; a port alone is on this "
-     "machine."),
-    ("--allow-host", [str], "NAME",
-     "A name under which other machines may call; without one the address must be of this "
-     "machine."),
-    ("--project", click.Path(exists=True, file_okay=False), "DIR",
-     "Offer the sessions that ran in DIR or in a folder inside it, instead of those of the "
-     "project that the command is started in."),
-    ("--all-projects", bool, "", "Offer all sessions of the profile."),
-    ("--read-only", bool, "", "Offer only the tools that change nothing."),
-    ("--hide-personal", bool, "",
-     "Hide personal data too: e-mail, telephone, card and account numbers."),
-)  # fmt: skip
+    ("--http HOST:PORT", str, "Serve over HTTP at /mcp; a port alone is on this machine."),
+    ("--allow-host NAME", [str], "A name by which other machines may call; by default none may."),
+    ("--project DIR", FOLDER, "Offer what ran in DIR or inside it, not in the current project."),
+    ("--all-projects", bool, "Offer all sessions of the profile."),
+    ("--read-only", bool, "Offer only the tools that change nothing."),
+    ("--hide-personal", bool, "Hide e-mail addresses, telephone, card and account numbers too."),
+)
 @store_options
 @click.pass_context
 def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **given: Any) -> int:
@@ -85,12 +78,12 @@ def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **g
                 click.echo("foldaway: waiting for an agent on standard input", err=True)
             serve_stdio(server)
             return 0
-        from foldaway.gateway import make_token, token_file
+        from foldaway.gateway import Owner
 
         try:
-            home = Path(given["home"]) if given["home"] else home_folder()
-            tell = partial(_tell, file=str(token_file(home)))
-            serve_http(server, address, allow_host, make_token(home), tell)
+            owner = Owner.of(home_of(given))
+            tell = partial(_tell, file=owner.file)
+            serve_http(server, address, allow_host, owner.token, tell)
         except OSError as error:
             return say(f"{address.host}:{address.port} cannot be listened on ({error.strerror})")
     return 0
@@ -103,9 +96,9 @@ def _limit(project: str | None, *, all_projects: bool) -> Project | None:
     if all_projects:
         return None
     if project is not None:
-        return project_at(Path(project))
+        return Project.at(Path(project))
     try:
-        return project_of(Path.cwd(), home=Path(os.path.expanduser("~")))
+        return Project.around(Path.cwd(), home=Path(os.path.expanduser("~")))
     except FileNotFoundError:
         raise usage_error(
             "the folder that this is started in is gone; name one with --project"
@@ -138,11 +131,10 @@ _WHO = f"CLIENT is one of {', '.join(_SERVED)}."
 @mcp.command(epilog=_WHO)
 @names_argument("CLIENT", _SERVED)
 @options(
-    ("--all-projects", bool, "",
-     "Offer all sessions of the profile, also in agents that start it in a project."),
+    ("--all-projects", bool, "Offer all sessions of the profile, not those of a project."),
     YES_ROW,
     DRY_RUN_ROW,
-)  # fmt: skip
+)
 def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) -> int:
     """Add the MCP server to the settings of agents and editors.
 

@@ -21,8 +21,8 @@ from foldaway.cli.files import (
     write_bytes,
 )
 from foldaway.cli.inputs import COUNT, JSON_ROW, options, print_json
-from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
-from foldaway.config import home_folder, redaction_policy
+from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, home_of, settings_from
+from foldaway.config import redaction_policy
 from foldaway.errors import FoldawayError, MemoryConflict, NotWritable
 from foldaway.memory import (
     Bounds,
@@ -36,7 +36,7 @@ from foldaway.memory import (
 )
 from foldaway.redaction import Redactor
 from foldaway.search import clean
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 
 @click.group(cls=CommandGroup)
@@ -54,9 +54,9 @@ def memory() -> None:
 
 
 file_options = options(
-    ("--user", bool, "", "Use USER.md, who the user is, instead of MEMORY.md."),
+    ("--user", bool, "Use USER.md, who the user is, instead of MEMORY.md."),
     HOME_ROW,
-    ("--profile", str, "NAME", "Whose memory."),
+    ("--profile NAME", str, "Whose memory."),
     CONFIG_ROW,
     JSON_ROW,
 )
@@ -64,14 +64,13 @@ file_options = options(
 
 def _memory_file(given: Mapping[str, Any]) -> MemoryFile:
     """Return the file that the options name, or raise; nothing is made."""
-    home = Path(given["home"]) if given["home"] else home_folder()
     settings = settings_from(given)
-    folder = memory_folder(home, settings.profile)
+    folder = memory_folder(home_of(given), settings.profile)
     hide = Redactor(redaction_policy(settings))
     return memory_files(folder, Bounds(), redact=hide)["user" if given["user"] else "memory"]
 
 
-def _row(file: MemoryFile, entry: MemoryEntry) -> dict[str, Any]:
+def _row(file: MemoryFile, entry: MemoryEntry) -> dict[str, object]:
     """Return an entry as it is printed for programs."""
     return {"file": file.name, "id": entry.id, "text": entry.text}
 
@@ -103,12 +102,17 @@ def list_entries(as_json: bool, **given: Any) -> int:
     file = _memory_file(given)
     text, entries = file.text(), file.entries()
     if as_json:
-        print_json({
-            "file": file.name, "path": str(file.path),
-            "entries": [_row(file, entry) for entry in entries],
-            "chars": len(text), "most_chars": file.limit.chars,
-            "tokens": estimate_text(text), "most_tokens": file.limit.tokens,
-        })  # fmt: skip
+        print_json(
+            {
+                "file": file.name,
+                "path": str(file.path),
+                "entries": [_row(file, entry) for entry in entries],
+                "chars": len(text),
+                "most_chars": file.limit.chars,
+                "tokens": estimate_text(text),
+                "most_tokens": file.limit.tokens,
+            }
+        )
         return 0
     for entry in entries:
         _print_entry(entry)
@@ -221,7 +225,7 @@ def remove(entry: str, as_json: bool, **given: Any) -> int:
 
 @memory.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@options(("--most", COUNT, "N", "How many to print.", 10))
+@options(("--most N", COUNT, "How many to print.", 10))
 @file_options
 def search(words: Sequence[str], most: int, as_json: bool, **given: Any) -> int:
     """Find entries by their words.
@@ -246,7 +250,7 @@ def search(words: Sequence[str], most: int, as_json: bool, **given: Any) -> int:
 
 
 @memory.command()
-@options(("--most", COUNT, "N", "How many of the newest to print.", 20))
+@options(("--most N", COUNT, "How many of the newest to print.", 20))
 @file_options
 def history(most: int, as_json: bool, **given: Any) -> int:
     """Show every version: when, by whom, what changed.
@@ -272,10 +276,16 @@ def history(most: int, as_json: bool, **given: Any) -> int:
 def _print_version(change: Change, *, as_json: bool) -> None:
     version = change.version
     if as_json:
-        print_json({
-            "version": version.number, "time": version.time, "who": version.who,
-            "what": version.what, "added": list(change.added), "removed": list(change.removed),
-        })  # fmt: skip
+        print_json(
+            {
+                "version": version.number,
+                "time": version.time,
+                "who": version.who,
+                "what": version.what,
+                "added": list(change.added),
+                "removed": list(change.removed),
+            }
+        )
         return
     click.echo(f"{version.number}  {format_time(version.time)}  {version.who}  {version.what}")
     for sign, texts in (("-", change.removed), ("+", change.added)):

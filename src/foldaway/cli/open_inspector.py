@@ -16,9 +16,9 @@ import click
 from foldaway._core import __version__
 from foldaway.cli import say
 from foldaway.cli.inputs import is_loopback, options, usage_error
-from foldaway.cli.settings import settings_from
+from foldaway.cli.settings import home_of, settings_from
 from foldaway.cli.stores import is_missing, is_own, store_options, store_place
-from foldaway.config import agent_places, home_folder, open_store, writers_from
+from foldaway.config import agent_places, open_store, writers_from
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.stores import Store
 
@@ -26,9 +26,9 @@ from foldaway.stores import Store
 @click.command("open")
 @click.argument("what", required=False, metavar="[SESSION|FILE|FOLDER]")
 @options(
-    ("--port", click.IntRange(0, 65_535), "PORT", "Where to listen; a free port if not given."),
-    ("--host", str, "ADDRESS", "An address of this machine; 127.0.0.1 if not given."),
-    ("--no-browser", bool, "", "Only print the address."),
+    ("--port PORT", click.IntRange(0, 65_535), "Where to listen; a free port if not given."),
+    ("--host ADDRESS", str, "An address of this machine; 127.0.0.1 if not given."),
+    ("--no-browser", bool, "Only print the address."),
 )
 @store_options
 def open_inspector(what: str | None, **given: Any) -> int:
@@ -45,13 +45,15 @@ def open_inspector(what: str | None, **given: Any) -> int:
     """
     try:
         from foldaway.gateway import GatewayOptions
-        from foldaway.inspector import ROOT, OpenServer
+        from foldaway.gateway.inspector import ROOT, OpenServer
     except ImportError:
         raise MissingExtra("gateway", "foldaway open") from None
     host = given["host"] or "127.0.0.1"
     if not is_loopback(host):
-        raise usage_error(f"--host: {host} can be reached from other machines; `foldaway serve "
-                          "--token` shows the same pages to them")  # fmt: skip
+        raise usage_error(
+            f"--host: {host} can be reached from other machines; `foldaway serve "
+            "--token` shows the same pages to them"
+        )
     path = Path(what).expanduser() if what and os.path.exists(os.path.expanduser(what)) else None
     places = [path] if path else [] if what else [place for _, place in agent_places()]
     settings = settings_from(given)
@@ -62,7 +64,7 @@ def open_inspector(what: str | None, **given: Any) -> int:
             policy=settings.policy,
             summarizer=None if settings.summarizer == "none" else writers_from(settings),
         )
-        folder = Path(given["home"]) if given["home"] else home_folder()
+        folder = home_of(given)
         server = OpenServer(store, places, options, cache_folder=folder, version=__version__)
         start = ROOT
         if what and path is None:

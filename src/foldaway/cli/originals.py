@@ -18,7 +18,7 @@ from foldaway.cli.files import (
     write_output,
 )
 from foldaway.cli.inputs import FILE, PATH, input_limits, options
-from foldaway.dialects import read_document
+from foldaway.dialects import Document
 from foldaway.engine import Generation, read_originals, write_originals
 from foldaway.engine import undo as undo_newest
 from foldaway.errors import CannotUndo, NotReadable
@@ -38,8 +38,8 @@ def load_originals(name: str) -> tuple[Generation, ...]:
 @click.command()
 @click.argument("out", type=PATH)
 @options(
-    ("-o --output", FILE, "FILE", "Where to write; OUT itself by default."),
-    ("--originals", PATH, "FILE", "Its originals; OUT.originals.jsonl by default."),
+    ("-o --output FILE", FILE, "Where to write; OUT itself by default."),
+    ("--originals FILE", PATH, "Its originals; OUT.originals.jsonl by default."),
 )
 def undo(out: str, output: str | None, originals: str | None) -> int:
     """Restore a transcript as it was before it was compressed.
@@ -57,12 +57,14 @@ def undo(out: str, output: str | None, originals: str | None) -> int:
     check_writable(target)
     try:
         limits = input_limits()
-        now = read_document(read_bytes(out, limits), limits=limits).source
+        now = Document.read(read_bytes(out, limits), limits=limits).source
     except NotReadable as error:
         return say(f"{label(out)}: {error}")
     if originals is None and not os.path.exists(held):
-        return say(f"{label(out)}: there is nothing to undo; no {label(held)} is next to it, name "
-                   f"its originals with --originals")  # fmt: skip
+        return say(
+            f"{label(out)}: there is nothing to undo; no {label(held)} is next to it, name "
+            f"its originals with --originals"
+        )
     try:
         undone = undo_newest(load_originals(held), now)
     except CannotUndo as error:

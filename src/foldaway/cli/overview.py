@@ -10,13 +10,7 @@ from msgspec import to_builtins
 from foldaway.cli.draw import Picture, Piece
 from foldaway.cli.files import count_of, format_time
 from foldaway.cli.inputs import print_json
-from foldaway.cli.usage import (
-    Gathered,
-    gather,
-    label_of,
-    late_bar,
-    show_legend,
-)
+from foldaway.cli.usage import Gathered, gather, label_of, late_bar, show_legend
 from foldaway.usage import Key, Overview, UsageRow, judge, money, overview, short
 
 JUDGING_SECONDS = 8.0
@@ -28,9 +22,13 @@ BAR_COLUMNS = 20
 LEAST_SHARE = 0.01
 """A smaller saving counts as none."""
 _NOWHERE = {"config": None, "profile": None, "home": None, "store": None}
-_WHY = {"usage": "what each session cost", "inspect": "where the context of the dearest goes",
-        "sessions": "what is stored", "import": "make all sessions searchable",
-        "search": "find words in stored sessions"}  # fmt: skip
+_WHY = {
+    "usage": "what each session cost",
+    "inspect": "where the context of the dearest goes",
+    "sessions": "what is stored",
+    "import": "make all sessions searchable",
+    "search": "find words in stored sessions",
+}
 """What the commands that are proposed do."""
 
 
@@ -40,9 +38,13 @@ def show_overview(*, as_json: bool) -> int:
         with late_bar("replaying the largest sessions", is_bytes=False) as tell:
             judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS, tell)
         made = overview(
-            found.sessions, found.answers, judged, found.prices,
-            problems=len(found.reader.problems), is_stored=found.is_stored,
-        )  # fmt: skip
+            found.sessions,
+            found.answers,
+            judged,
+            found.prices,
+            problems=len(found.reader.problems),
+            is_stored=found.is_stored,
+        )
     if as_json:
         print_json({**to_builtins(made), "notes": found.notes})
     elif not found.sessions:
@@ -58,11 +60,14 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     picture, whole = Picture(), made.total
     span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}" if made.last else ""
     sessions = sum(row.sessions for row in made.agents)
-    picture.paragraph((
-        f"{count_of(len(made.agents), 'agent')}, {count_of(sessions, 'session')}, "
-        f"{count_of(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
-        f"{whole.dollars or 'no usage recorded'}", "bold",
-    ))  # fmt: skip
+    picture.paragraph(
+        (
+            f"{count_of(len(made.agents), 'agent')}, {count_of(sessions, 'session')}, "
+            f"{count_of(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
+            f"{whole.dollars or 'no usage recorded'}",
+            "bold",
+        )
+    )
     picture.paragraph((span, "dim"))
     _rows(picture, made.agents, "agent", len(made.agents))
     _weeks(picture, made.weeks)
@@ -79,8 +84,10 @@ def draw_overview(made: Overview, found: Gathered) -> None:
         picture.line((f"  # {_WHY[command.split()[1]]}", "dim"))
         picture.line("  ", command)
     if made.not_read:
-        picture.note(f"{count_of(made.not_read, 'file')} could not be read; `foldaway import "
-                     "--dry-run` names them")  # fmt: skip
+        picture.note(
+            f"{count_of(made.not_read, 'file')} could not be read; `foldaway import "
+            "--dry-run` names them"
+        )
 
 
 def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN_ROWS) -> None:
@@ -88,8 +95,9 @@ def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN
     lines = [(names[row.key(by)], row) for row in rows]
     _bars(picture, by, lines[:most])
     if len(rows) > most:
-        picture.paragraph((f"and {len(rows) - most:,} more: foldaway usage --by {by}", "dim"),
-                          indent=2)  # fmt: skip
+        picture.paragraph(
+            (f"and {len(rows) - most:,} more: foldaway usage --by {by}", "dim"), indent=2
+        )
 
 
 def _weeks(picture: Picture, rows: Sequence[UsageRow]) -> None:
@@ -104,11 +112,15 @@ def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> 
     by_cost = any(row.cost for _, row in rows)
     sizes = [row.cost if by_cost else row.total_tokens for _, row in rows]
     lines: list[tuple[Piece, ...]] = [
-        (label, f"{row.sessions:,}", short(row.total_tokens) if row.requests else "",
-         (row.dollars, "bold"),
-         (picture.bar(size, max(sizes), BAR_COLUMNS), "cyan"))
+        (
+            label,
+            f"{row.sessions:,}",
+            short(row.total_tokens) if row.requests else "",
+            (row.dollars, "bold"),
+            (picture.bar(size, max(sizes), BAR_COLUMNS), "cyan"),
+        )
         for (label, row), size in zip(rows, sizes, strict=True)
-    ]  # fmt: skip
+    ]
     if lines:
         picture.blank()
         picture.table("tnrrb", lines, names=(name, "sessions", "tokens", "cost", ""), min_width=20)
@@ -120,10 +132,14 @@ def _prompts(picture: Picture, made: Overview) -> None:
     picture.paragraph(("\nWhere the tokens went", "bold"))
     most = max(one.share for one in made.prompts)
     lines: list[tuple[Piece, ...]] = [
-        (one.name, f"{one.share:.0%}", short(one.tokens),
-         (picture.bar(one.share, most, BAR_COLUMNS), "cyan"))
+        (
+            one.name,
+            f"{one.share:.0%}",
+            short(one.tokens),
+            (picture.bar(one.share, most, BAR_COLUMNS), "cyan"),
+        )
         for one in made.prompts
-    ]  # fmt: skip
+    ]
     picture.table("trrb", lines, names=("in the prompts", "share", "tokens", ""), min_width=24)
     picture.paragraph(
         ("estimated; a message counts with every request that sent it", "dim"), indent=2
@@ -131,8 +147,9 @@ def _prompts(picture: Picture, made: Overview) -> None:
     if made.read_again:
         picture.paragraph(
             f"{count_of(made.read_again, 'time')} a file was read again although it was unchanged "
-            f"and still in the prompt: {short(made.read_again_tokens)} tokens.", indent=2,
-        )  # fmt: skip
+            f"and still in the prompt: {short(made.read_again_tokens)} tokens.",
+            indent=2,
+        )
 
 
 def _cache(picture: Picture, made: Overview) -> None:
@@ -191,8 +208,12 @@ def _saving(picture: Picture, made: Overview) -> None:
             f"{money(made.simulated_cost_with_foldaway)} in a replay through its gateway."
         )
     picture.paragraph(said, indent=2)
-    picture.paragraph((
-        "a simulation with estimated tokens, list prices and a cache that never expires; as "
-        f"recorded they cost {money(made.simulated_recorded_cost)}. It counts money, not what a "
-        "compaction loses.", "dim",
-    ), indent=2)  # fmt: skip
+    picture.paragraph(
+        (
+            "a simulation with estimated tokens, list prices and a cache that never expires; as "
+            f"recorded they cost {money(made.simulated_recorded_cost)}. It counts money, not what "
+            "a compaction loses.",
+            "dim",
+        ),
+        indent=2,
+    )

@@ -13,8 +13,8 @@ import click
 from msgspec import Struct, to_builtins
 
 from foldaway._core import Policy, Saving
-from foldaway.caching import Prices, Sum, amount, usd
-from foldaway.cli.conversation import read_input
+from foldaway.caching import Prices, Verdict, usd
+from foldaway.cli.conversation import read_given
 from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import check_writable, count_of, is_terminal, shorten, write_bytes
 from foldaway.cli.inputs import (
@@ -24,11 +24,9 @@ from foldaway.cli.inputs import (
     Input,
     numbers_in,
     options,
-    place_of,
     print_json,
-    reading,
     reading_options,
-    refuse_contradiction,
+    row_of,
     usage_error,
 )
 from foldaway.cli.settings import (
@@ -50,15 +48,11 @@ from foldaway.lab import (
     THRESHOLDS,
     PlanRequest,
     PlanResult,
-    Recording,
     ReplayTerms,
+    Simulation,
     StrategyCost,
     plan_for,
-    quantiles,
-    record,
-    strategies_for,
 )
-from foldaway.lab import simulate as run_all
 
 SHOWN_PLANS = 5
 """Transcripts of a file whose plans are drawn; each takes half a screen."""
@@ -83,7 +77,7 @@ class PlannedRecord(Struct, frozen=True):
 
 @click.command()
 @click.argument("file", type=FILE)
-@options(("--cold", bool, "", "Assume that the provider's cache has expired."), SAVE_ROW)
+@options(("--cold", bool, "Assume that the provider's cache has expired."), SAVE_ROW)
 @price_options
 @settings_options
 @reading_options
@@ -99,21 +93,23 @@ def plan(file: str, **given: Any) -> int:
     foldaway plan session.json --model claude-sonnet-5-5
     foldaway plan session.json --model gpt-5.1 --save most --json
     """
-    refuse_contradiction(given["provider"], given["dialect"])
     settings = settings_from(given)
-    with reading(file, as_json=given["as_json"]):
-        source = read_input(file, given["provider"], given["dialect"])
+    source = read_given(file, given)
     records = [_plan(one, settings, given) for one in source.records]
     if not given["as_json"]:
         show_plans(source, records)
         return 0
     for number, one in enumerate(records):
-        print_json({
-            "file": source.name, **to_builtins(place_of(source, number)),
-            "model": one.window.model, "context_length": one.window.tokens,
-            **to_builtins(one.plan.verdict), "situation": one.plan.situation,
-            "notes": [note for note in (one.window.note, one.priced.note) if note],
-        })  # fmt: skip
+        print_json(
+            {
+                **row_of(source, number),
+                "model": one.window.model,
+                "context_length": one.window.tokens,
+                **to_builtins(one.plan.verdict),
+                "situation": one.plan.situation,
+                "notes": [note for note in (one.window.note, one.priced.note) if note],
+            }
+        )
     return 0
 
 
@@ -121,10 +117,14 @@ def _plan(one: Record, settings: Settings, given: dict[str, Any]) -> PlannedReco
     window = window_for(settings, one)
     priced = prices_for(window.model, given["figures"])
     asked = PlanRequest(
-        policy=settings.policy, budget=budget_of(settings, window), provider=given["provider"],
-        prices=priced.prices, ttl=given["ttl"] or settings.cache_ttl, is_cold=given["cold"],
+        policy=settings.policy,
+        budget=budget_of(settings, window),
+        provider=given["provider"],
+        prices=priced.prices,
+        ttl=given["ttl"] or settings.cache_ttl,
+        is_cold=given["cold"],
         model_summary=given["summaries"] == "model",
-    )  # fmt: skip
+    )
     return PlannedRecord(plan_for(one.transcript, asked), window, priced)
 
 
@@ -141,7 +141,7 @@ def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
         prices = one.plan.situation.prices
         picture.table("lrw", _token_rows(one.plan))
         picture.blank()
-        picture.table("lrw", _arithmetic_rows(verdict.sum, prices))
+        picture.table("lrw", _arithmetic_rows(verdict, prices))
         picture.blank()
         picture.paragraph((_price_sentence(prices), "dim"), indent=2)
         for note in ("token figures are estimates", one.window.note, one.priced.note):
@@ -157,48 +157,70 @@ def _token_rows(found: PlanResult) -> list[tuple[str, str, str]]:
     is_early = situation.early_tokens < situation.threshold_tokens
     pays = " if it pays" if is_early or not situation.acts_at_threshold else ""
     return [
-        ("tokens now", f"{situation.tokens_now:,}",
-         f"compacted from {situation.early_tokens:,}{pays}, urgent from "
-         f"{situation.hard_tokens:,}"),
+        (
+            "tokens now",
+            f"{situation.tokens_now:,}",
+            f"compacted from {situation.early_tokens:,}{pays}, urgent from "
+            f"{situation.hard_tokens:,}",
+        ),
         ("tokens after", f"{situation.tokens_after:,}", f"{share:.0%} less"),
-        ("cached now", f"{situation.cached_tokens:,}",
-         f"{useful:,} of them still cached after a compaction"),
+        (
+            "cached now",
+            f"{situation.cached_tokens:,}",
+            f"{useful:,} of them still cached after a compaction",
+        ),
         ("calls so far", f"{found.calls:,}", ""),
-        ("read again", f"{situation.reread_tokens:,}",
-         "by these calls, of what a compaction would have removed"),
-    ]  # fmt: skip
+        (
+            "read again",
+            f"{situation.reread_tokens:,}",
+            "by these calls, of what a compaction would have removed",
+        ),
+    ]
 
 
-def _arithmetic_rows(total: Sum, prices: Prices) -> list[tuple[Piece, Piece, str]]:
+def _arithmetic_rows(verdict: Verdict, prices: Prices) -> list[tuple[Piece, Piece, str]]:
+    total = verdict.sum
+
     def shown(value: float) -> str:
-        return amount(value, prices).removesuffix(" input tokens")
+        return prices.amount(value).removesuffix(" input tokens")
 
     return [
-        ("next call, compacted", shown(total.next_call_if_acting),
-         f"{total.writes_tokens:,} tokens written, {total.reads_lost_tokens:,} cache reads lost"),
-        ("+ summary", shown(total.summary_call),
-         "" if total.summary_call else "no model writes it"),
+        (
+            "next call, compacted",
+            shown(total.next_call_if_acting),
+            f"{total.writes_tokens:,} tokens written, {total.reads_lost_tokens:,} cache reads lost",
+        ),
+        (
+            "+ summary",
+            shown(total.summary_call),
+            "" if total.summary_call else "no model writes it",
+        ),
         ("− next call, as it is", shown(total.next_call_if_waiting), ""),
         (("= price of compacting", "bold"), (shown(total.price), "bold"), ""),
-        (("paid so far", "bold"), (shown(total.paid), "bold"),
-         "to read again what it would remove: it pays from its price on"),
+        (
+            ("paid so far", "bold"),
+            (shown(total.paid), "bold"),
+            "to read again what it would remove: it pays from its price on",
+        ),
         ("saving a call", shown(total.saving_per_turn), "from the next one on"),
-    ]  # fmt: skip
+    ]
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @options(
-    ("--model", str, "M",
-     "The model, whose window and prices are looked up; by default the one that most of the "
-     "sessions name."),
-    ("--context-length", COUNT, "N", "The window in tokens."),
-    ("--thresholds", str, "F,F…",
-     "Shares of the window.", ",".join(f"{share:g}" for share in THRESHOLDS)),
+    ("--model M", str, "The model; by default the one that most of the sessions name."),
+    ("--context-length N", COUNT, "The window in tokens."),
+    (
+        "--thresholds F,F…",
+        str,
+        "Shares of the window.",
+        ",".join(f"{share:g}" for share in THRESHOLDS),
+    ),
     SAVE_ROW,
-    ("--pause", click.FloatRange(min=0), "S", "Seconds of silence before a user speaks.", 60.0),
-    ("--plot", PATH, "FILE.svg", "Draw the costs as SVG."),
-)  # fmt: skip
+    ("--pause S", click.FloatRange(min=0), "Seconds of silence before a user speaks.", 60.0),
+    ("--plot FILE.svg", PATH, "Draw the costs as SVG."),
+)
 @price_options
 @reading_options
 def simulate(files: tuple[str, ...], **given: Any) -> int:
@@ -213,30 +235,30 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
     foldaway simulate sessions/*.json --model claude-sonnet-5-5
     foldaway simulate runs.jsonl.gz --model gpt-5.1 --plot costs.svg
     """
-    refuse_contradiction(given["provider"], given["dialect"])
     thresholds, save = _thresholds(given["thresholds"]), given["save"] or Policy().save
     draw = _plotter(given["plot"])
-    sessions: list[Record] = []
-    for name in files:
-        with reading(name, as_json=given["as_json"]):
-            sessions += read_input(name, given["provider"], given["dialect"]).records
+    sessions = [one for name in files for one in read_given(name, given).records]
     model = given["model"] or _find_usual_model(sessions)
     window = window_of(Settings(context_length=given["context_length"]), model)
     terms = _terms(given, window)
-    recordings = [record(one.transcript) for one in sessions]
-    strategies = strategies_for(thresholds, save)
-    total = len(strategies) * sum(one.tokens for one in recordings)
-    with replay_progress(total) as tell:
-        found = run_all(recordings, terms, strategies, tell)
+    replays = Simulation([one.transcript for one in sessions], thresholds, save)
+    with replay_progress(replays.tokens_to_replay) as tell:
+        found = replays.run(terms, tell)
     if draw is not None:
-        title = f"{len(recordings):,} sessions, {model}, window {window.tokens:,}"
+        title = f"{replays.sessions:,} sessions, {model}, window {window.tokens:,}"
         write_bytes(given["plot"], draw(title, found).encode())
     if not given["as_json"]:
-        show_simulation(found, recordings, window, terms, save)
+        show_simulation(found, replays, window, terms, save)
         return 0
     for one in found:
-        print_json({**to_builtins(one), "usd": one.usd, "hit_rate": round(one.hit_rate, 4),
-                    "context_length": window.tokens})  # fmt: skip
+        print_json(
+            {
+                **to_builtins(one),
+                "usd": one.usd,
+                "hit_rate": round(one.hit_rate, 4),
+                "context_length": window.tokens,
+            }
+        )
     return 0
 
 
@@ -294,40 +316,49 @@ def _terms(given: dict[str, Any], window: Window) -> ReplayTerms:
     if priced.prices is None:
         raise usage_error(priced.note)
     return ReplayTerms(
-        prices=priced.prices, context_length=window.tokens, ttl=given["ttl"] or "5m",
-        pause_seconds=given["pause"], model_summary=given["summaries"] == "model",
-    )  # fmt: skip
+        prices=priced.prices,
+        context_length=window.tokens,
+        ttl=given["ttl"] or "5m",
+        pause_seconds=given["pause"],
+        model_summary=given["summaries"] == "model",
+    )
 
 
 def show_simulation(
     found: Sequence[StrategyCost],
-    recordings: Sequence[Recording],
+    replays: Simulation,
     window: Window,
     terms: ReplayTerms,
     save: Saving,
 ) -> None:
     """Print what each strategy cost, as a table with bars, and how it spreads over sessions."""
     picture = Picture()
-    tokens = sum(recording.tokens for recording in recordings)
-    picture.paragraph((
-        f"{count_of(len(recordings), 'session')}, {count_of(found[0].calls, 'call')} of "
-        f"{shorten(window.model)}, {count_of(tokens, 'token')}, window {window.tokens:,}", "bold",
-    ))  # fmt: skip
+    picture.paragraph(
+        (
+            f"{count_of(replays.sessions, 'session')}, {count_of(found[0].calls, 'call')} of "
+            f"{shorten(window.model)}, {count_of(replays.tokens, 'token')}, "
+            f"window {window.tokens:,}",
+            "bold",
+        )
+    )
     picture.blank()
     _show_costs(picture, found)
-    picture.paragraph((
-        "ratio: cost compared with append only. cache: share of the input that is read from the "
-        "cache. compacted: how often. over: calls that do not fit the window. When it pays: as the "
-        f"gateway does with --save {save}.",
-        "dim",
-    ), indent=2)  # fmt: skip
-    if len(recordings) > 1:
+    picture.paragraph(
+        (
+            "ratio: cost compared with append only. cache: share of the input that is read from "
+            "the cache. compacted: how often. over: calls that do not fit the window. When it "
+            f"pays: as the gateway does with --save {save}.",
+            "dim",
+        ),
+        indent=2,
+    )
+    if replays.sessions > 1:
         picture.paragraph(("\n  cost against append only, by session", "bold"))
         shares = (0.0, 0.10, 0.50, 0.90, 1.0)
         picture.table(
             "lrrrrr",
             [
-                (one.strategy, *(f"{value:.2f}" for value in quantiles(one.ratios, shares)))
+                (one.strategy, *(f"{value:.2f}" for value in one.ratios_at(shares)))
                 for one in found[1:]
             ],
             names=("", "least", "10 %", "half", "90 %", "most"),
@@ -354,11 +385,17 @@ def _show_costs(picture: Picture, found: Sequence[StrategyCost]) -> None:
     for one in found:
         style = "bold green" if one.usd == cheapest else ""
         bar = picture.block * max(1, round(COST_COLUMNS * one.usd / most))
-        rows.append((
-            (one.strategy, style), (usd(one.usd), style), f"{one.ratio:.2f}", (bar, "cyan"),
-            f"{one.hit_rate:.1%}", f"{one.compactions:,}",
-            f"{one.overflows:,}" if one.overflows else "",
-        ))  # fmt: skip
+        rows.append(
+            (
+                (one.strategy, style),
+                (usd(one.usd), style),
+                f"{one.ratio:.2f}",
+                (bar, "cyan"),
+                f"{one.hit_rate:.1%}",
+                f"{one.compactions:,}",
+                f"{one.overflows:,}" if one.overflows else "",
+            )
+        )
     names = ("strategy", "cost", "ratio", "", "cache", "compacted", "over")
     picture.table("lrrbrnn", rows, names=names)
 

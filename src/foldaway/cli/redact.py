@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import gzip
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from foldaway._core import replacing
-from foldaway.cli.files import STANDARD, check_writable, count_of, is_terminal, label, mode_of
+from foldaway.cli.files import (
+    STANDARD,
+    check_writable,
+    count_of,
+    is_terminal,
+    label,
+    mode_of,
+    open_output,
+)
 from foldaway.cli.inputs import FILE, PATH, options, output_option, usage_error
 from foldaway.cli.redact_input import source_of
 from foldaway.cli.settings import config_option, settings_from
 from foldaway.config import redaction_policy
-from foldaway.errors import NotReadable, NotWritable
-from foldaway.redaction import (
-    DEFAULT_KEY,
-    GATES,
-    STRUCTURES,
-    Finding,
-    RedactionPolicy,
-    Redactor,
-    Stream,
-)
+from foldaway.errors import NotReadable
+from foldaway.redaction import Finding, RedactionPolicy, Redactor, Stream
 
 FOUND, NOT_READ = 1, 2
 
@@ -37,21 +34,24 @@ FOUND, NOT_READ = 1, 2
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @output_option
 @options(
-    ("--report", bool, "", "Say how many secrets of each kind were found."),
-    ("--check", bool, "", "Write nothing; exit 1 where something was found."),
-    ("--code", bool, "", "Source code: assignments without quotes stay."),
-    ("--personal/--no-personal", bool, "",
-     "Hide telephone, card, account and social security numbers and e-mail addresses.", True),
-    ("--mentions", bool, "", "Hide mentions of people (Discord)."),
-    ("--keep", [str], "KIND", "Leave this kind alone; repeatable."),
-)  # fmt: skip
-@click.option("--key", default=DEFAULT_KEY, metavar="TEXT", help="Makes the tags of placeholders.")
+    ("--report", bool, "Say how many secrets of each kind were found."),
+    ("--check", bool, "Write nothing; exit 1 where something was found."),
+    ("--code", bool, "Source code: assignments without quotes stay."),
+    (
+        "--personal/--no-personal",
+        bool,
+        "Hide telephone, card, account and social security numbers and e-mail addresses.",
+        True,
+    ),
+    ("--mentions", bool, "Hide mentions of people (Discord)."),
+    ("--keep KIND", [str], "Leave this kind alone; repeatable."),
+)
+@click.option("--key", default="", metavar="TEXT", help="Makes the tags of placeholders.")
 @options(
-    ("--rules rules_files", [PATH], "FILE",
-     "Find what the rules of this TOML file describe too; repeatable."),
-    ("--without", [str], "NAME", "Switch this rule off; repeatable."),
-    ("--explain", bool, "", "Say of each secret its line, its rule and the rule's gate."),
-)  # fmt: skip
+    ("--rules rules_files FILE", [PATH], "Rules of your own, a TOML file; repeatable."),
+    ("--without NAME", [str], "Switch this rule off; repeatable."),
+    ("--explain", bool, "Say of each secret its line, its rule and the rule's gate."),
+)
 @config_option
 def redact(
     files: tuple[str, ...], output: str, report: bool, check: bool, explain: bool, **given: Any
@@ -125,6 +125,7 @@ class Explanation:
     def __init__(self, name: str, redactor: Redactor, *, to_stderr: bool) -> None:
         """Take the file that is read; the rules are those of the redactor."""
         self._name = label(name)
+        self._redactor = redactor
         self._rules = {rule.name: rule for rule in redactor.rules}
         self._err = to_stderr
         self._met: dict[str, None] = {}
@@ -138,17 +139,8 @@ class Explanation:
 
     def print_rules(self) -> None:
         """Print what the rules and gates that found something are, with an example."""
-        from foldaway.redaction import load_examples  # read for nothing else
-
         for name in self._met:
-            rule = self._rules.get(name)
-            if rule is None:
-                click.echo(f"  {name}: {STRUCTURES[name]}", err=self._err)
-                continue
-            meaning = f"  {name}: gate {rule.gate} is {GATES[rule.gate].meaning}"
-            examples = load_examples().get(name)
-            such = f"; finds {''.join(examples.true[0])!r}" if examples else ""
-            click.echo(meaning + such, err=self._err)
+            click.echo(f"  {name}: {self._redactor.explain(name)}", err=self._err)
 
 
 def _tell(file: str, counts: Counter[str], *, to_stderr: bool) -> None:
@@ -161,23 +153,9 @@ def _tell(file: str, counts: Counter[str], *, to_stderr: bool) -> None:
 @contextmanager
 def _sink(name: str, mode: int) -> Generator[Callable[[bytes], object]]:
     """Give a function that writes; a file appears whole under its name, or not at all."""
-    if name == STANDARD:
-        sys.stdout.flush()
-        yield sys.stdout.buffer.write
-        sys.stdout.buffer.flush()
-        return
-    target = Path(os.path.realpath(name))
-    if target.exists() and not target.is_file():
-        with open(target, "wb") as file:
+    with open_output(name, mode) as file:
+        if not name.endswith(".gz"):
             yield file.write
-        return
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(replacing(target, mode))
-        except OSError as error:
-            raise NotWritable(name, f"cannot be written ({error.strerror})") from None
-        if name.endswith(".gz"):
-            packed = gzip.GzipFile(fileobj=file, mode="wb", mtime=0)
-            yield stack.enter_context(packed).write
-        else:
-            yield file.write
+            return
+        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+            yield packed.write

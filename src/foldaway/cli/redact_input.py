@@ -8,13 +8,12 @@ import os
 import re
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import BinaryIO, cast
 
 from foldaway.cli.draw import progress_bar
-from foldaway.cli.files import STANDARD, is_terminal, label
+from foldaway.cli.files import STANDARD, is_terminal, label, open_input
 from foldaway.cli.inputs import input_limits
-from foldaway.dialects import unpacks_too_large
 from foldaway.errors import NotReadable
 
 PIECE = 1 << 20
@@ -30,32 +29,23 @@ def source_of(name: str, *, bar: bool) -> Generator[Iterator[bytes]]:
     `NotReadable` if there is no such input, if it is packed otherwise than by gzip, torn or not
     decodable.
     """
-    try:
-        if name == STANDARD:
-            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
-                raise NotReadable("is closed", where=label(name), remedy="pipe something in")
-            yield _pieces(name, _unpack(sys.stdin.buffer), 0, bar=bar)
-            return
-        with open(name, "rb") as file:
-            yield _pieces(name, _unpack(file), os.fstat(file.fileno()).st_size, bar=bar)
-    except FileNotFoundError:
-        raise NotReadable("does not exist", where=label(name), remedy="check the name") from None
-    except IsADirectoryError:
-        raise NotReadable("is a directory", where=label(name), remedy="name a file in it") from None
-    except PermissionError:
-        raise NotReadable(
-            "may not be read", where=label(name), remedy="check its permissions"
-        ) from None
-    except ValueError as error:
-        raise NotReadable(f"cannot be read ({error})", where=label(name)) from None
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(open_input(name))
+        except NotReadable as error:
+            raise error.at(label(name)) from None
+        size = 0 if name == STANDARD else os.fstat(file.fileno()).st_size
+        yield _pieces(name, _unpack(file), size, bar=bar)
 
 
 def _pieces(name: str, file: BinaryIO, size: int, *, bar: bool) -> Iterator[bytes]:
     where = label(name)
     try:
-        pieces = _decode(where, file)
+        pieces = _decode(file)
         is_shown = bar and is_terminal(sys.stderr)
         yield from _show_progress(pieces, where, size) if is_shown else pieces
+    except NotReadable as error:
+        raise error.at(where) from None
     except gzip.BadGzipFile:
         raise NotReadable("is no whole gzip file", where=where) from None
     except EOFError:
@@ -68,18 +58,17 @@ def _pieces(name: str, file: BinaryIO, size: int, *, bar: bool) -> Iterator[byte
         raise NotReadable(f"cannot be read ({error.strerror})", where=where) from None
 
 
-def _decode(where: str, file: BinaryIO) -> Iterator[bytes]:
+def _decode(file: BinaryIO) -> Iterator[bytes]:
     piece = file.read(PIECE)
     if packed := _PACKED.match(piece):
-        what = f"is packed ({packed.lastgroup})"
-        raise NotReadable(what, where=where, remedy="unpack it first")
+        raise NotReadable(f"is packed ({packed.lastgroup})", remedy="unpack it first")
     encoding = encoding_of(piece)
     decoder = codecs.getincrementaldecoder(encoding)("surrogatepass") if encoding else None
     limits, total = input_limits() if isinstance(file, gzip.GzipFile) else None, 0
     while piece:
         total += len(piece)
-        if limits is not None and total > limits.stream_bytes:
-            raise unpacks_too_large(limits).at(where)
+        if limits is not None:
+            limits.check_unpacked(total)
         yield piece if decoder is None else decoder.decode(piece).encode("utf-8", "surrogatepass")
         piece = file.read(PIECE)
     if decoder is not None:
@@ -95,9 +84,11 @@ _PACKED = re.compile(
 _SAMPLE = 4_096
 _LEAST = 16
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _UNITS = (("utf-32-le", 4, 0), ("utf-32-be", 4, 3), ("utf-16-le", 2, 0), ("utf-16-be", 2, 1))
 """Encoding, bytes of a unit, and which of them is the character if that is ASCII."""
 

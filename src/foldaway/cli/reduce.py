@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import click
 from msgspec import to_builtins
@@ -17,7 +17,6 @@ from foldaway.cli.inputs import (
     output_option,
     print_json,
 )
-from foldaway.dialects import unpack
 from foldaway.engine import reduce as reduce_text
 from foldaway.errors import NotReadable
 from foldaway.reduction import KINDS, Kind, Reduced
@@ -29,9 +28,9 @@ DEFAULT_TOKENS = 2_000
 @click.command()
 @click.argument("file", type=FILE)
 @options(
-    ("--kind", click.Choice(KINDS), "", "What FILE is; by default detected from its content."),
-    ("--tokens", COUNT, "N", "How many tokens the result may have.", DEFAULT_TOKENS),
-    ("--reducer", str, "NAME", "A reducer of another package, which is tried first."),
+    ("--kind", click.Choice(KINDS), "What FILE is; by default detected from its content."),
+    ("--tokens N", COUNT, "How many tokens the result may have.", DEFAULT_TOKENS),
+    ("--reducer NAME", str, "A reducer of another package, which is tried first."),
 )
 @output_option
 @json_option
@@ -54,9 +53,12 @@ def reduce(
     text = data.decode("utf-8", "surrogateescape")
     body = text.removesuffix("\n")  # which ends the last line and begins no other
     done = reduce_text(
-        body, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
+        body,
+        cast("Kind | None", kind),
+        tokens,
+        hint="" if file == STANDARD else file,
         reducer=reducer,
-    )  # fmt: skip
+    )
     shown = done.text + text[len(body) :]
     write_output(output, shown.encode("utf-8", "surrogateescape"), file)
     _tell(file, output, done, as_json=as_json)
@@ -66,7 +68,7 @@ def reduce(
 def _unpack(name: str) -> bytes:
     limits = input_limits()
     try:
-        return unpack(read_bytes(name, limits), limits)
+        return limits.unpack(read_bytes(name, limits))
     except NotReadable as error:
         raise error.at(label(name)) from None
 
@@ -74,7 +76,7 @@ def _unpack(name: str) -> bytes:
 def _tell(file: str, output: str, done: Reduced, *, as_json: bool) -> None:
     to_stderr = output == STANDARD
     if as_json:
-        fields = cast("dict[str, Any]", to_builtins(done))
+        fields = cast("dict[str, object]", to_builtins(done))
         del fields["text"], fields["reference"]
         print_json({"file": file, "output": output, **fields}, err=to_stderr)
         return

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -41,9 +40,12 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     help="How early to compact if it saves money, as `foldaway serve` has it.",
 )
 @click.option(
-    "--serve", "serve_options", default="", metavar="OPTIONS",
+    "--serve",
+    "serve_options",
+    default="",
+    metavar="OPTIONS",
     help="Options of `foldaway serve` for this run, in one argument.",
-)  # fmt: skip
+)
 @click.option(
     "--report/--no-report",
     default=None,
@@ -62,9 +64,14 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
 @click.argument("agent")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
-    save: str | None, serve_options: str, report: bool | None, project_address: bool, recall: bool,
-    agent: str, arguments: Sequence[str],
-) -> int:  # fmt: skip
+    save: str | None,
+    serve_options: str,
+    report: bool | None,
+    project_address: bool,
+    recall: bool,
+    agent: str,
+    arguments: Sequence[str],
+) -> int:
     """Run a coding agent with a gateway in front of its provider.
 
     The agent runs as it does without Foldaway: in this terminal, with its own arguments, signals
@@ -83,12 +90,20 @@ def run(
     server = _recall_server(known, serve_options) if recall else []
     program = shutil.which(known.program)
     if program is None:
-        return say(f"{known.title} is not installed: no command {known.program!r} on the PATH; "
-                   f"{known.start.install}")  # fmt: skip
+        return say(
+            f"{known.title} is not installed: no command {known.program!r} on the PATH; "
+            f"{known.start.install}"
+        )
     listening = _listen(known)
     port = PORT if listening is None else listening.getsockname()[1]
-    start = start_for(known, f"http://127.0.0.1:{port}", os.environ, Path.home(),
-                      trusts_project=project_address, recall=server)  # fmt: skip
+    start = start_for(
+        known,
+        f"http://127.0.0.1:{port}",
+        os.environ,
+        Path.home(),
+        trusts_project=project_address,
+        recall=server,
+    )
     reports = sys.stderr.isatty() if report is None else report
     for note in start.notes if reports else ():
         say(note)
@@ -107,9 +122,11 @@ def run(
 def _recall_server(agent: KnownAgent, serve_options: str) -> list[str]:
     """Return the command of the server that an agent gets, on the store of its gateway."""
     if not (agent.recall.options or agent.recall.keys):
-        raise click.UsageError(f"--recall: {agent.title} takes no server at its start; run "
-                               "`foldaway install` once, for agents that have one in their "
-                               "settings")  # fmt: skip
+        raise click.UsageError(
+            f"--recall: {agent.title} takes no server at its start; run "
+            "`foldaway install` once, for agents that have one in their "
+            "settings"
+        )
     if not find_spec("mcp"):
         raise MissingExtra("mcp", "foldaway run --recall")
     given = _collect_options(shlex.split(serve_options))
@@ -119,34 +136,50 @@ def _recall_server(agent: KnownAgent, serve_options: str) -> list[str]:
 
 
 def _run_behind(
-    agent: KnownAgent, listening: socket.socket | None, options: Sequence[str],
-    command: Sequence[str], variables: Mapping[str, str], *, is_alone: bool,
-) -> tuple[int, RunTotals]:  # fmt: skip
+    agent: KnownAgent,
+    listening: socket.socket | None,
+    options: Sequence[str],
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    is_alone: bool,
+) -> tuple[int, RunTotals]:
     """Run an agent while a listener is there for it; return its exit code and what was done.
 
     If it `is_alone`, it gets a gateway of its own, which knows its folder.
     """
-    from foldaway.agents.running import Front, block_signals, note_subscription, run_in_foreground
+    from foldaway.agents.running import Front
     from foldaway.config import home_folder
 
-    gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof",
-               "--folder", str(Path.cwd())]  # fmt: skip
-    may_share = not options and not is_alone
+    gateway = [
+        sys.executable,
+        "-P",
+        "-m",
+        "foldaway",
+        "serve",
+        "--port",
+        "0",
+        "--until-eof",
+        "--folder",
+        str(Path.cwd()),
+    ]
+    began, may_share = time.time(), not options and not is_alone
     running = PORT if listening is None or (may_share and _is_ours(PORT)) else 0
-    mask = block_signals()
-    front = Front(listening, [*gateway, *options], running, lambda: _upstreams(options),
-                  lambda: _token(options),
-                  partial(note_subscription, home_folder(), agent.name, time.time()))  # fmt: skip
-    front.start()
+    front = Front(
+        listening,
+        [*gateway, *options],
+        running,
+        lambda: _upstreams(options),
+        lambda: _token(options),
+        lambda totals: totals.tell_others(home_folder(), agent.name, began),
+    )
     try:
-        code = run_in_foreground(command[0], command, variables, mask)
+        return front.run(command, variables)
     except OSError as error:
         why = error.strerror or str(error)
         raise click.ClickException(f"{command[0]} cannot be started ({why})") from None
     finally:
-        totals = front.stop()
         (home_folder() / f"run-{agent.name}.json").unlink(missing_ok=True)
-    return code, totals
 
 
 def _listen(agent: KnownAgent) -> socket.socket | None:
@@ -171,8 +204,10 @@ def _is_ours(port: int) -> bool:
     except OSError:
         return False
     fields = (row.split() for row in rows)
-    return any(one[1] == f"0100007F:{port:04X}" and one[3] == "0A" and int(one[7]) == os.getuid()
-               for one in fields)  # fmt: skip
+    return any(
+        one[1] == f"0100007F:{port:04X}" and one[3] == "0A" and int(one[7]) == os.getuid()
+        for one in fields
+    )
 
 
 def _upstreams(options: Sequence[str]) -> Mapping[str, str]:
@@ -203,19 +238,25 @@ def _token(options: Sequence[str]) -> str:
 def _say_what_was_done(
     agent: KnownAgent, totals: RunTotals, seconds: float, notes: Sequence[str]
 ) -> None:
-    say(f"{agent.title} ran for {_duration(seconds)}; {count_of(totals.requests, 'request')} went "
-        f"through the gateway, {count_of(totals.compacted, 'compaction')}")  # fmt: skip
+    say(
+        f"{agent.title} ran for {_duration(seconds)}; {count_of(totals.requests, 'request')} went "
+        f"through the gateway, {count_of(totals.compacted, 'compaction')}"
+    )
     sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
     if totals.subscribed or totals.limits:
         used = ", ".join(f"{name} {percent} %" for name, percent in totals.limits.items())
-        say(f"{sizes}, about {totals.bytes_out // 4:,} tokens of {totals.bytes_in // 4:,}; "
-            f"used of the limits of the subscription: {used or 'not told'}")  # fmt: skip
+        say(
+            f"{sizes}, about {totals.bytes_out // 4:,} tokens of {totals.bytes_in // 4:,}; "
+            f"used of the limits of the subscription: {used or 'not told'}"
+        )
     else:
         say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
     direct = f"{count_of(totals.direct, 'request')} went to the provider directly"
     if totals.gave_up:
-        say(f"no gateway could be kept running; {direct}: "
-            f"{totals.trouble or '`foldaway serve` shows why'}")  # fmt: skip
+        say(
+            f"no gateway could be kept running; {direct}: "
+            f"{totals.trouble or '`foldaway serve` shows why'}"
+        )
     elif totals.ends:
         say(f"the gateway ended {count_of(totals.ends, 'time')} and was started again; {direct}")
     elif totals.direct:
@@ -226,8 +267,11 @@ def _say_what_was_done(
         say("no conversation was kept; see the agent's page in the documentation")
     else:
         past = next((note for note in notes if "go past the gateway" in note), "")
-        say(past or f"no request came: {agent.title} asked nothing, or has an address in settings "
-            "that are not read here (of its administrator, or of its own arguments)")  # fmt: skip
+        say(
+            past
+            or f"no request came: {agent.title} asked nothing, or has an address in settings "
+            "that are not read here (of its administrator, or of its own arguments)"
+        )
 
 
 def _saving(dollars: float) -> str:

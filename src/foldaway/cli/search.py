@@ -31,21 +31,19 @@ _SORTS = click.Choice(["relevance", "newest", "oldest"])
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @options(
-    ("--originals", FILE, "FILE",
-     "Search the file that compress wrote next to its output instead of sessions."),
-    ("--role", [str], "ROLE", "Only messages of user, assistant, tool or system."),
-    ("--source", [str], "AGENT", "Only sessions of this agent."),
-    ("--tool", [str], "NAME", "Only messages that call this tool or answer for it."),
-    ("--session", [str], "ID", "Only this session."),
-)  # fmt: skip
+    ("--originals FILE", FILE, "Search the originals that compress wrote, instead of sessions."),
+    ("--role ROLE", [str], "Only messages of user, assistant, tool or system."),
+    ("--source AGENT", [str], "Only sessions of this agent."),
+    ("--tool NAME", [str], "Only messages that call this tool or answer for it."),
+    ("--session ID", [str], "Only this session."),
+)
 @span_options
 @options(
-    ("--all --subagents everything", bool, "", "Also sessions of subagents and tools."),
-    ("--sort", _SORTS, "", "What comes first.", "relevance"),
-    ("--most", COUNT, "N", "How many places to print.", 10),
-    ("--around", click.IntRange(0, 50), "N",
-     "Messages on either side of a hit (5 with --json, 1 without)."),
-)  # fmt: skip
+    ("--all --subagents everything", bool, "Also sessions of subagents and tools."),
+    ("--sort", _SORTS, "What comes first.", "relevance"),
+    ("--most N", COUNT, "How many places to print.", 10),
+    ("--around N", click.IntRange(0, 50), "Messages around a hit (1; 5 with --json)."),
+)
 @store_options
 @json_option
 def search(
@@ -92,20 +90,38 @@ def search(
 def _search_store(store: Store, text: str, most: int, given: dict[str, Any]) -> list[Hit]:
     asked = read_narrowing(store, given)
     filters = Filters(
-        roles=given["role"], sources=given["source"], tools=given["tool"],
+        roles=given["role"],
+        sources=given["source"],
+        tools=given["tool"],
         sessions=tuple(store.find(name).id for name in given["session"]),
-        since=asked.since, until=asked.until, folders=asked.folders,
-    )  # fmt: skip
+        since=asked.since,
+        until=asked.until,
+        folders=asked.folders,
+    )
     return discover(
-        store, text, filters=filters, kinds=() if given["everything"] else ("main",),
-        sort=given["sort"], most=most, around=given["around"],
-    )  # fmt: skip
+        store,
+        text,
+        filters=filters,
+        kinds=() if given["everything"] else ("main",),
+        sort=given["sort"],
+        most=most,
+        around=given["around"],
+    )
 
 
 def _refuse_filters() -> None:
     context = click.get_current_context()
-    for option in ("role", "source", "tool", "session", "since", "until", "project", "everything",
-                   "around"):  # fmt: skip
+    for option in (
+        "role",
+        "source",
+        "tool",
+        "session",
+        "since",
+        "until",
+        "project",
+        "everything",
+        "around",
+    ):
         if context.params.get(option):
             flag = "all" if option == "everything" else option
             raise usage_error(f"--{flag} is for sessions, not for --originals")
@@ -137,9 +153,11 @@ def show_hits(hits: Sequence[Hit], most: int) -> None:
         more = f"  and {count_of(hit.more, 'place')} more" if hit.more else ""
         part = f"  without {', '.join(map(shorten, hit.missing))}" if hit.missing else ""
         heading = text_of(
-            (f"{clip_id(hit.session)} m{hit.position}", "bold"), (part, "yellow"), (more, "dim"),
+            (f"{clip_id(hit.session)} m{hit.position}", "bold"),
+            (part, "yellow"),
+            (more, "dim"),
             *((f"  {shorten(fact)}", "dim") for fact in facts if fact),
-        )  # fmt: skip
+        )
         heading.truncate(picture.console.width, overflow="ellipsis")
         picture.line(heading)
         for row in hit.window:
@@ -170,10 +188,9 @@ def _show_snippet(picture: Picture, hit: Hit) -> None:
 @click.command()
 @click.argument("reference", metavar="REF")
 @options(
-    ("--originals", FILE, "FILE",
-     "Look in the file that compress wrote next to its output instead of in sessions."),
-    ("--session", str, "ID", "Only references of this session.", ""),
-)  # fmt: skip
+    ("--originals FILE", FILE, "Look in the originals that compress wrote, instead of sessions."),
+    ("--session ID", str, "Only references of this session.", ""),
+)
 @store_options
 @json_option
 def recall(reference: str, originals: str | None, session: str, as_json: bool, **given: Any) -> int:
@@ -188,7 +205,7 @@ def recall(reference: str, originals: str | None, session: str, as_json: bool, *
     foldaway recall fa-0123456789
     foldaway recall fa-0123456789 --originals small.json.originals.jsonl
     """
-    where: dict[str, Any] = {}
+    where: dict[str, object] = {}
     if originals is None:
         where, found = _from_store(reference, session, given)
     else:
@@ -202,7 +219,7 @@ def recall(reference: str, originals: str | None, session: str, as_json: bool, *
 
 def _from_store(
     reference: str, session: str, given: dict[str, Any]
-) -> tuple[dict[str, Any], list[bytes]]:
+) -> tuple[dict[str, object], list[bytes]]:
     with open_given(given, "read") as store:
         session_id = store.find(session).id if session else ""
         place = next(iter(store.places(reference, session_id=session_id)), None)

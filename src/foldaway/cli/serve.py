@@ -6,7 +6,6 @@ import gc
 import logging
 import os
 import re
-import secrets
 import signal
 import sys
 import threading
@@ -20,16 +19,16 @@ from msgspec.structs import replace
 
 from foldaway._core import __version__
 from foldaway.agents.running import PORT
-from foldaway.caching import NAMES
+from foldaway.caching import Prices
 from foldaway.cli import say
 from foldaway.cli.files import is_terminal
 from foldaway.cli.inputs import is_loopback, options, usage_error
-from foldaway.cli.settings import SAVE_ROW, prices_for, settings_from
+from foldaway.cli.settings import SAVE_ROW, home_of, prices_for, settings_from
 from foldaway.cli.stores import open_given, store_options
-from foldaway.config import home_folder, writers_from
+from foldaway.config import writers_from
 from foldaway.dialects import dump_text
 from foldaway.errors import MissingExtra
-from foldaway.sessions import keep_limits
+from foldaway.sessions import Retention
 
 _UPSTREAM = re.compile(
     r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
@@ -38,41 +37,47 @@ _UPSTREAM = re.compile(
 
 @click.command()
 @options(
-    ("--port", click.IntRange(0, 65_535), "PORT", "Where to listen; 8787 if not given."),
-    ("--host", str, "ADDRESS", "Where to listen; by default only this machine can reach it."),
-    ("--upstream", [str], "[WIRE=]URL",
-     "Where the provider is: for all requests, for one wire (messages, chat, responses, gemini), "
-     "or for paths that begin with /NAME. By default the provider of each wire."),
-    ("--window", click.IntRange(1_000), "TOKENS",
-     "The context length of the models; by default that of each name, or what their provider "
-     "says when it refuses a request."),
+    ("--port PORT", click.IntRange(0, 65_535), "Where to listen; 8787 if not given."),
+    ("--host ADDRESS", str, "Where to listen; by default only this machine can reach it."),
+    (
+        "--upstream [WIRE=]URL",
+        [str],
+        "Where the provider is: for all requests, for one wire (messages, chat, responses, "
+        "gemini), or for paths that begin with /NAME. By default the provider of each wire.",
+    ),
+    ("--window TOKENS", click.IntRange(1_000), "Window of all models; by default that of each."),
     SAVE_ROW,
-    ("--price", [str], "NAME=USD",
-     f"A price for a million tokens of models whose own is not known: {', '.join(NAMES)}."),
-    ("--drop-stale-thinking", bool, "",
-     "Let Anthropic drop thinking that is bound to what was folded; the account must have this "
-     "beta."),
-    ("--answer-compactions", bool, "",
-     "Answer a client that asks its model for a summary of the conversation: at once, from what is "
-     "kept of it, without asking the provider."),
-    ("--folder", str, "DIR",
-     "The folder that the agent works in: `foldaway mcp` offers its sessions there."),
-    ("--refuse-websockets", bool, "",
-     "Let clients that ask for a WebSocket use HTTP instead, as Codex can: what passes through a "
-     "WebSocket is not compacted."),
-    ("--token", str, "TEXT",
-     "What clients must send in the header x-foldaway-token. Other users see it in the list of "
-     "processes: `token_variable` of the settings, or FOLDAWAY_GATEWAY_TOKEN_VARIABLE, names a "
-     "variable that has it."),
-    ("--socket", click.Path(path_type=Path), "PATH",
-     "Listen on this Unix socket too; the user who runs the gateway needs no token there."),
-    ("--allow-host", [str], "NAME", "A name under which other machines may call."),
-    ("--log", click.Choice(["faults", "requests"]), "",
-     "What is written to standard error, as lines of JSON without content: faults (the default), "
-     "or every request with its figures."),
-    ("--until-eof", bool, "",
-     "Stop when standard input ends, for programs that start a gateway."),
-)  # fmt: skip
+    (
+        "--price NAME=USD",
+        [str],
+        "A price for a million tokens of models whose own is not known: "
+        f"{', '.join(Prices.NAMES)}.",
+    ),
+    (
+        "--drop-stale-thinking",
+        bool,
+        "Let Anthropic drop thinking that is bound to what was folded; the account must have this "
+        "beta.",
+    ),
+    ("--answer-compactions", bool, "Answer a client's request for a summary from what is kept."),
+    ("--folder DIR", str, "The agent's folder: `foldaway mcp` offers its sessions there."),
+    ("--refuse-websockets", bool, "Make clients use HTTP: a WebSocket is not compacted."),
+    (
+        "--token TEXT",
+        str,
+        "What clients must send in the header x-foldaway-token. Other users see it in the list of "
+        "processes: `token_variable` of the settings, or FOLDAWAY_GATEWAY_TOKEN_VARIABLE, names a "
+        "variable that has it.",
+    ),
+    ("--socket PATH", click.Path(path_type=Path), "A Unix socket too; its owner needs no token."),
+    ("--allow-host NAME", [str], "A name under which other machines may call."),
+    (
+        "--log",
+        click.Choice(["faults", "requests"]),
+        "Log faults (default) or every request, as JSON.",
+    ),
+    ("--until-eof", bool, "Stop when standard input ends, for programs that start a gateway."),
+)
 @store_options
 def serve(**given: Any) -> int:
     """Serve as a gateway between agents and their providers.
@@ -87,9 +92,9 @@ def serve(**given: Any) -> int:
     """
     gc.disable()  # what is loaded stays, and looking through it takes a tenth of the start
     try:
-        from foldaway.gateway import Audit, GatewayOptions, Owner, make_token, token_file
+        from foldaway.gateway import GatewayOptions, Owner
         from foldaway.gateway import serve as run
-        from foldaway.inspector import gateway_pages
+        from foldaway.gateway.inspector import gateway_pages
     except ImportError:
         raise MissingExtra("gateway", "foldaway serve") from None
     finally:
@@ -119,19 +124,27 @@ def serve(**given: Any) -> int:
     _log_to_stderr(given["log"] or "faults")
     if given["until_eof"]:
         threading.Thread(target=_stop_at_eof, daemon=True).start()
-    kept = keep_limits(settings.retention_days, settings.retention_mb, settings.retention_projects)
-    home = Path(given["home"]) if given["home"] else home_folder()
+    kept = Retention.of_limits(
+        settings.retention_days, settings.retention_mb, settings.retention_projects
+    )
+    home = home_of(given)
     pages = gateway_pages(_load_pages, home, __version__)
-    owner = Owner(
-        token=make_token(home), file=str(token_file(home)), entry_key=secrets.token_urlsafe(24),
-        audit=Audit(home / "audit.jsonl"),
-    )  # fmt: skip
+    owner = Owner.of(home)
     tell = partial(_tell, entry_key=owner.entry_key, file=owner.file)
     with open_given(given, "create") as store:
         is_shared = not Path(store.where).exists()
         try:
-            run(store, replace(chosen, is_shared=is_shared), host, port, tell, kept, pages, owner,
-                given["socket"])  # fmt: skip
+            run(
+                store,
+                replace(chosen, is_shared=is_shared),
+                host,
+                port,
+                tell,
+                kept,
+                pages,
+                owner,
+                given["socket"],
+            )
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             return say(f"{host}:{port} cannot be listened on ({why}); --port takes another")
@@ -155,7 +168,7 @@ def upstreams_in(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _load_pages() -> Any:
-    from foldaway.inspector import pages_beside
+    from foldaway.gateway.inspector import pages_beside
 
     return pages_beside
 
@@ -171,9 +184,12 @@ class _JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        line = {"time": record.created, "level": record.levelname.lower(),
-                "event": getattr(record, "foldaway_event", record.getMessage()),
-                **getattr(record, "foldaway_facts", {})}  # fmt: skip
+        line = {
+            "time": record.created,
+            "level": record.levelname.lower(),
+            "event": getattr(record, "foldaway_event", record.getMessage()),
+            **getattr(record, "foldaway_facts", {}),
+        }
         return dump_text(line)
 
 
@@ -192,5 +208,7 @@ def _tell(address: str, *, entry_key: str, file: str) -> None:
     if is_terminal(sys.stderr):  # a log has no place for a key
         click.echo(f"  now start your agent, as in: ANTHROPIC_BASE_URL={address} claude", err=True)
         click.echo(f"  its pages, once: {address}/inspector/enter?key={entry_key}", err=True)
-    click.echo(f"  its pages are at {address}/inspector; they and the API ask for the token in "
-               f"{file}", err=True)  # fmt: skip
+    click.echo(
+        f"  its pages are at {address}/inspector; they and the API ask for the token in {file}",
+        err=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
@@ -10,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import ASSUMED_CONTEXT_LENGTH, Budget, Saving, budget_for
-from foldaway.caching import NAMES, Prices, context_window, prices_from, prices_of
+from foldaway.caching import PriceList, Prices, context_window
 from foldaway.cli import say
 from foldaway.cli.files import label
 from foldaway.cli.inputs import PATH, options, usage_error
-from foldaway.config import Settings, read_settings, writers_from
+from foldaway.config import Settings, home_folder, read_settings, writers_from
 from foldaway.dialects import Record
 from foldaway.errors import InvalidSetting, MissingExtra
 from foldaway.transcript import Transcript
@@ -23,37 +24,72 @@ if TYPE_CHECKING:
     from foldaway.summarizers import NativeCompaction, Writers
 
 _MODEL = (
-    ("--model", "model.name", str, "M", "The model, whose window is looked up."),
-    ("--context-length", "model.context_length", int, "N", "The window in tokens."),
-    ("--threshold", "compression.threshold", float, "F",
-     "Share of the window at which compaction is due (0 to 1)."),
-    ("--target-ratio", "compression.target_ratio", float, "F",
-     "Newest messages to keep, as a share of the threshold (0.1 to 0.8)."),
-    ("--protect-first", "compression.protect_first", int, "N",
-     "First messages to keep beyond the system prompt."),
-    ("--protect-last", "compression.protect_last", int, "N",
-     "Newest messages that are never shortened (at least 1)."),
-)  # fmt: skip
-"""Flag, setting, type, metavariable, help."""
+    ("--model M", "model.name", str, "The model, whose window is looked up."),
+    ("--context-length N", "model.context_length", int, "The window in tokens."),
+    (
+        "--threshold F",
+        "compression.threshold",
+        float,
+        "Share of the window to compact at (0 to 1).",
+    ),
+    (
+        "--target-ratio F",
+        "compression.target_ratio",
+        float,
+        "Newest messages to keep, as a share of the threshold (0.1 to 0.8).",
+    ),
+    (
+        "--protect-first N",
+        "compression.protect_first",
+        int,
+        "First messages to keep beyond the system prompt.",
+    ),
+    (
+        "--protect-last N",
+        "compression.protect_last",
+        int,
+        "Newest messages that are never shortened (at least 1).",
+    ),
+)
+"""Flag and metavariable, setting, type, help."""
 _SUMMARIZER = (
-    ("--summarizer", "summarizer.model", str, "WHO",
-     "Who writes the summary: none, openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
-     "litellm:MODEL; keys come from the usual variables."),
-    ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summarizer."),
-    ("--summarizer-key-variable", "summarizer.key_variable", str, "NAME",
-     "The variable with the key for that address; no key is sent without it."),
-    ("--summarizer-window", "summarizer.context_length", int, "N",
-     "What the summarizer can read, in tokens; looked up by its name, else 32,000."),
-    ("--fallback-summarizer", "summarizer.fallback", str, "WHO",
-     "Who is asked once if the summarizer fails."),
-    ("--summarizer-timeout", "summarizer.timeout", float, "S",
-     "Seconds that the summarizer has (120)."),
-    ("--on-failure", "summarizer.on_failure", click.Choice(["auto", "ledger", "abort"]), "",
-     "If no summary was written: make one without a model (ledger), change nothing (abort), or "
-     "ledger unless the key or the network failed and there is room (auto)."),
-)  # fmt: skip
+    (
+        "--summarizer WHO",
+        "summarizer.model",
+        str,
+        "Who writes the summary: none, openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
+        "litellm:MODEL; keys come from the usual variables.",
+    ),
+    ("--summarizer-url URL", "summarizer.url", str, "Another address for the summarizer."),
+    (
+        "--summarizer-key-variable NAME",
+        "summarizer.key_variable",
+        str,
+        "The variable with the key for that address; no key is sent without it.",
+    ),
+    (
+        "--summarizer-window N",
+        "summarizer.context_length",
+        int,
+        "What the summarizer can read, in tokens; looked up by its name, else 32,000.",
+    ),
+    (
+        "--fallback-summarizer WHO",
+        "summarizer.fallback",
+        str,
+        "Asked once if it fails (main: the model itself); none for nobody.",
+    ),
+    ("--summarizer-timeout S", "summarizer.timeout", float, "Seconds that it has (120)."),
+    (
+        "--on-failure",
+        "summarizer.on_failure",
+        click.Choice(["auto", "ledger", "abort"]),
+        "If no summary was written: make one without a model (ledger), change nothing (abort), or "
+        "ledger unless the key or the network failed and there is room (auto).",
+    ),
+)
 _FLAGS = {
-    **{row[0]: row[1] for row in (*_MODEL, *_SUMMARIZER)},
+    **{row[0].split()[0]: row[1] for row in (*_MODEL, *_SUMMARIZER)},
     "--save": "compression.save",
     "--profile": "sessions.profile",
     "--store": "sessions.store",
@@ -61,35 +97,47 @@ _FLAGS = {
 _WARNED = "foldaway.cli.settings.warned"
 """Under which a run keeps the warnings that it has printed."""
 
-HOME_ROW = ("--home", str, "DIR", "Where Foldaway keeps everything; by default FOLDAWAY_HOME.")
-CONFIG_ROW = (
-    "--config", PATH, "FILE", "Read this settings file instead of your own and ./foldaway.toml.",
-)  # fmt: skip
+HOME_ROW = ("--home DIR", str, "Where Foldaway keeps everything; by default FOLDAWAY_HOME.")
+CONFIG_ROW = ("--config FILE", PATH, "A settings file in place of your own and ./foldaway.toml.")
 SAVE_ROW = (
-    "--save", click.Choice(get_args(Saving)), "",
+    "--save",
+    click.Choice(get_args(Saving)),
     "How early to compact if it saves money: from 90,000 tokens on (little), 40,000 (normal, the "
     "default), 20,000 (most), or by size alone (off).",
-)  # fmt: skip
+)
 config_option = options(CONFIG_ROW)
-settings_options = options(*((flag, *rest) for flag, _, *rest in _MODEL), CONFIG_ROW)
-summarizer_options = options(*((flag, *rest) for flag, _, *rest in _SUMMARIZER))
+settings_options = options(*((flag, kind, text) for flag, _, kind, text in _MODEL), CONFIG_ROW)
+summarizer_options = options(*((flag, kind, text) for flag, _, kind, text in _SUMMARIZER))
 native_option = options(
-    ("--native", str, "WHO",
-     "Have the provider of the conversation compact it: openai:MODEL or anthropic:MODEL, at "
-     "--summarizer-url if that is given."),
-)  # fmt: skip
+    (
+        "--native WHO",
+        str,
+        "Have the provider of the conversation compact it: openai:MODEL or anthropic:MODEL, at "
+        "--summarizer-url if that is given.",
+    )
+)
 
 PRICE_ROW = (
-    "--price figures", [str], "NAME=USD",
-    f"A price for a million tokens: {', '.join(NAMES)}. Overrides what is known of the model.",
-)  # fmt: skip
+    "--price figures NAME=USD",
+    [str],
+    f"A price for a million tokens: {', '.join(Prices.NAMES)}. "
+    "Overrides what is known of the model.",
+)
 price_options = options(
     PRICE_ROW,
-    ("--ttl", click.Choice(["5m", "1h"]), "",
-     "How long the provider keeps its cache; 5m by default."),
-    ("--summaries", click.Choice(["ledger", "model"]), "",
-     "Who writes summaries: the ledger, free of charge, or the model, at its price.", "ledger"),
-)  # fmt: skip
+    ("--ttl", click.Choice(["5m", "1h"]), "How long the provider keeps its cache; 5m by default."),
+    (
+        "--summaries",
+        click.Choice(["ledger", "model"]),
+        "Who writes summaries: the ledger, free of charge, or the model, at its price.",
+        "ledger",
+    ),
+)
+
+
+def home_of(given: Mapping[str, Any]) -> Path:
+    """Return the folder of everything that Foldaway keeps: a flag wins over the environment."""
+    return Path(given["home"]) if given.get("home") else home_folder()
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:
@@ -189,9 +237,7 @@ def native_for(spec: str | None, settings: Settings) -> NativeCompaction | None:
 
 def check_native(native: NativeCompaction, rules: str, transcript: Transcript, file: str) -> None:
     """Raise why a conversation is not for the provider that would compact it."""
-    from foldaway.summarizers import why_never
-
-    why = why_never(native, rules, transcript.messages)
+    why = native.why_never(rules, transcript.messages)
     if why:
         raise usage_error(
             f"--native: {native.compactor.name} cannot compact {label(file)}: {why}; leave "
@@ -216,17 +262,16 @@ class Priced(Struct, frozen=True):
 
 def prices_for(model: str, figures: Sequence[str]) -> Priced:
     """Return the prices of a model with those given by hand over them, or raise a usage error."""
-    note = ""
-    try:
-        known = prices_of(model)
-        if known is None:
-            note = f"no prices are known for {model!r}" if model else "no model is named"
-    except MissingExtra as error:
-        known, note = None, f"no prices are known for {model!r} without foldaway[{error.extra}]"
+    note, prices = "", PriceList()
+    known = prices.of(model)
+    if prices.is_missing:
+        note = f"no prices are known for {model!r} without foldaway[prices]"
+    elif known is None:
+        note = f"no prices are known for {model!r}" if model else "no model is named"
     if not figures:
         return Priced(known, f"{note}; give --price input=… --price output=…" if note else "")
     try:
-        return Priced(prices_from(dict(map(_figure, figures)), known))
+        return Priced(Prices.from_figures(dict(map(_figure, figures)), known))
     except InvalidSetting as error:
         raise usage_error(f"--price: {error}") from None
 

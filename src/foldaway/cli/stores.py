@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,11 +15,11 @@ from msgspec import Struct, to_builtins
 from foldaway.cli import say
 from foldaway.cli.dates import Date
 from foldaway.cli.files import count_of, format_time, join_on_one_line, shorten
-from foldaway.cli.inputs import json_option, options, print_json, usage_error
-from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
-from foldaway.config import Settings, home_folder, open_store, read_settings
+from foldaway.cli.inputs import OptionRow, json_option, options, print_json, usage_error
+from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, home_of, settings_from
+from foldaway.config import Settings, open_store, read_settings
 from foldaway.errors import StoreUnavailable
-from foldaway.sessions import details, project_at
+from foldaway.sessions import Project, SessionRow
 from foldaway.stores import FIRST_ASK_CHARS, SessionInfo, Store
 
 Use: TypeAlias = Literal["read", "search", "write", "create"]
@@ -31,24 +31,21 @@ _POSITION = re.compile(r"m?([0-9]{1,12})")
 
 _PLACE_ROWS = (
     HOME_ROW,
-    ("--profile", str, "NAME",
-     "Whose sessions; those of a profile that is not your own can only be read."),
-    ("--store", str, "URL", "A folder, a .db file or postgresql://…; by default FOLDAWAY_STORE."),
-)  # fmt: skip
+    ("--profile NAME", str, "Whose sessions; those of another profile can only be read."),
+    ("--store URL", str, "A folder, a .db file or postgresql://…; by default FOLDAWAY_STORE."),
+)
 place_options = options(*_PLACE_ROWS)
 """`--home`, `--profile` and `--store`, for a command that has `--config` already."""
 store_options = options(CONFIG_ROW, *_PLACE_ROWS)
 
 span_options = options(
-    ("--since", Date(), "DATE",
-     "Only on or after this date: 2026-01-31, 2026-01, yesterday, 7d, last month."),
-    ("--until", Date(), "DATE", "Only up to this date, the day itself included."),
-    ("--project", str, "NAME",
-     "Only sessions that ran in this folder or inside it; the last part of its path is enough."),
-)  # fmt: skip
+    ("--since DATE", Date(), "From this date on: 2026-01-31, 2026-01, yesterday, 7d, last month."),
+    ("--until DATE", Date(), "Only up to this date, the day itself included."),
+    ("--project NAME", str, "Only in this folder or inside it; the end of its path is enough."),
+)
 
 
-def session_command(*rows: Sequence[Any]) -> Callable[[Callable[..., int]], click.Command]:
+def session_command(*rows: OptionRow) -> Callable[[Callable[..., int]], click.Command]:
     """Return a decorator for a command on a session: its argument, options, store and `--json`."""
 
     def add(function: Callable[..., int]) -> click.Command:
@@ -72,8 +69,11 @@ def open_given(given: Mapping[str, Any], use: Use) -> Store:
         store = open_store(place, profile=settings.profile, read_only=True)
     except StoreUnavailable as error:
         if is_missing(error):
-            say(f"no sessions are kept yet at {error.where}; `foldaway import` takes those of "
-                "your agents", 1)  # fmt: skip
+            say(
+                f"no sessions are kept yet at {error.where}; `foldaway import` takes those of "
+                "your agents",
+                1,
+            )
             raise click.exceptions.Exit(1) from None
         if not own and use != "write":
             raise
@@ -93,8 +93,8 @@ def store_place(given: Mapping[str, Any], settings: Settings) -> str | Path:
     if given.get("store"):
         return given["store"]
     if given.get("home"):
-        return Path(given["home"]) / "sessions"
-    return settings.store or home_folder() / "sessions"
+        return home_of(given) / "sessions"
+    return settings.store or home_of(given) / "sessions"
 
 
 def is_own(given: Mapping[str, Any]) -> bool:
@@ -128,7 +128,7 @@ def read_narrowing(store: Store, given: Mapping[str, Any]) -> Narrowing:
 def folders_of(project: str, folders: Iterable[str]) -> tuple[str, ...]:
     """Return the folders of a project: of its path, or else all with a part of that name."""
     known = [folder for folder in folders if folder]
-    found = project_at(Path(project).expanduser()).pick(known)
+    found = Project.at(Path(project).expanduser()).pick(known)
     if not found and os.sep not in project:
         found = tuple(one for one in known if project in Path(one).parts)
     if found:
@@ -144,7 +144,9 @@ class Position(click.ParamType[int]):
 
     name = "position"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
         """Return the number, or fail with a sentence."""
         found = _POSITION.fullmatch(str(value))
         if found is None:
@@ -152,9 +154,9 @@ class Position(click.ParamType[int]):
         return int(found[1])
 
 
-def session_row(info: SessionInfo) -> dict[str, Any]:
+def session_row(info: SessionInfo) -> dict[str, object]:
     """Return a session as it is printed for programs."""
-    return to_builtins(details.session_row(info))
+    return to_builtins(SessionRow.of(info))
 
 
 def print_session(info: SessionInfo, change: str, *, as_json: bool) -> None:

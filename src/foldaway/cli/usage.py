@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,24 +16,17 @@ from msgspec import Struct, to_builtins
 from foldaway._core import __version__
 from foldaway.caching import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
-from foldaway.cli.files import count_of, is_terminal, join_on_one_line, make_plain
+from foldaway.cli.files import count_of, format_time, is_terminal, join_on_one_line, make_plain
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
-from foldaway.cli.settings import settings_from
-from foldaway.cli.stores import (
-    folders_of,
-    is_missing,
-    span_options,
-    store_options,
-    store_place,
-)
-from foldaway.config import agent_places, home_folder, open_store
+from foldaway.cli.settings import home_of, settings_from
+from foldaway.cli.stores import folders_of, is_missing, span_options, store_options, store_place
+from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
 from foldaway.usage import (
     CountedAnswer,
     Key,
     Period,
     SpentSession,
-    Tell,
     UsageReader,
     UsageRow,
     add_up,
@@ -74,7 +66,7 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
 
     Stopped by Ctrl-C, what was read so far is kept, too.
     """
-    folder = Path(given["home"]) if given.get("home") else home_folder()
+    folder = home_of(given)
     reader, notes, is_whole = UsageReader(folder, __version__), list[str](), False
     try:
         with late_bar("reading") as tell:
@@ -110,7 +102,7 @@ def _read_stored(
 
 
 @contextmanager
-def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Tell]:
+def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Callable[[int, int], None]]:
     """Give a function that takes how much is done of how much; a bar appears after a while."""
     begun, update = time.monotonic(), list[Callable[..., None]]()
     with ExitStack() as stack:
@@ -120,12 +112,14 @@ def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Tell]:
                 from rich.progress import DownloadColumn, MofNCompleteColumn, TimeRemainingColumn
 
                 bar = progress_bar(
-                    what, quiet=not is_terminal(sys.stderr), total=total,
+                    what,
+                    quiet=not is_terminal(sys.stderr),
+                    total=total,
                     columns=(
                         DownloadColumn() if is_bytes else MofNCompleteColumn(),
                         TimeRemainingColumn(),
                     ),
-                )  # fmt: skip
+                )
                 update.append(stack.enter_context(bar))
             for one in update:
                 one(completed=done)
@@ -135,20 +129,21 @@ def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Tell]:
 
 @click.command()
 @options(
-    ("--daily", bool, "", "A row per day; the default."),
-    ("--weekly", bool, "", "A row per week, named by its Monday."),
-    ("--monthly", bool, "", "A row per month."),
-    ("--by", click.Choice(["project", "session", "model", "agent"]), "KEY",
-     "Add up by project, session, model or agent; without a period over the whole time."),
-    ("--all everything", bool, "", "Show all rows."),
-    ("--csv as_csv", bool, "", "Print CSV."),
-)  # fmt: skip
+    ("--daily", bool, "A row per day; the default."),
+    ("--weekly", bool, "A row per week, named by its Monday."),
+    ("--monthly", bool, "A row per month."),
+    (
+        "--by KEY",
+        click.Choice(["project", "session", "model", "agent"]),
+        "Add up by project, session, model or agent; without a period over the whole time.",
+    ),
+    ("--all everything", bool, "Show all rows."),
+    ("--csv as_csv", bool, "Print CSV."),
+)
 @span_options
 @store_options
 @options(JSON_ROW)
-def usage(
-    by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given: Any
-) -> int:  # fmt: skip
+def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given: Any) -> int:
     """Show what your agents used: tokens, cache and cost.
 
     Reads the files of the agents on this machine and the stored sessions. Nothing is imported,
@@ -175,8 +170,17 @@ def usage(
         rows = add_up(answers, period, by)
         whole = next(iter(add_up(answers, "all")), UsageRow())
     if as_json:
-        print_json({"period": None if period == "all" else period, "by": by, "since": start,
-                    "until": stop, "rows": rows, "total": whole, "notes": found.notes})  # fmt: skip
+        print_json(
+            {
+                "period": None if period == "all" else period,
+                "by": by,
+                "since": start,
+                "until": stop,
+                "rows": rows,
+                "total": whole,
+                "notes": found.notes,
+            }
+        )
     elif as_csv:
         click.echo(csv_of(rows), nl=False)
     else:
@@ -215,13 +219,20 @@ _HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions
 
 
 def show_usage(
-    rows: Sequence[UsageRow], whole: UsageRow, period: Period, by: Key | None, found: Gathered,
-    *, everything: bool,
-) -> None:  # fmt: skip
+    rows: Sequence[UsageRow],
+    whole: UsageRow,
+    period: Period,
+    by: Key | None,
+    found: Gathered,
+    *,
+    everything: bool,
+) -> None:
     """Print the rows as a table with its legend."""
     picture = Picture()
     if not rows:
-        picture.line("No usage was found. Agents that Foldaway reads: foldaway import --help")
+        newest = max((row.time or 0.0 for row in found.answers), default=0.0)
+        said = f"found for that; the newest is of {format_time(newest)[:10]}" if newest else "found"
+        picture.line(f"No usage was {said}. Agents that Foldaway reads: foldaway import --help")
         return
     hidden = 0 if everything else max(len(rows) - SHOWN_ROWS, 0)
     shown = rows[hidden:] if period != "all" else rows[: len(rows) - hidden]
@@ -256,15 +267,21 @@ def show_legend(picture: Picture, whole: UsageRow, notes: Iterable[str], columns
 
 
 def _cells(
-    row: UsageRow, period: Period, by: Key | None, names: Mapping[str, str], numbers: Any
+    row: UsageRow,
+    period: Period,
+    by: Key | None,
+    names: Mapping[str, str],
+    numbers: Callable[[int], str],
 ) -> list[Piece]:
     figures = (row.input_tokens, row.output_tokens, row.cache_write_tokens, row.cache_read_tokens)
     return [
         *([str(row.period) or "undated"] if period != "all" else []),
         *([names.get(row.key(by), "")] if by else []),
-        *map(numbers, figures), numbers(row.total_tokens), (row.dollars, "bold"),
+        *map(numbers, figures),
+        numbers(row.total_tokens),
+        (row.dollars, "bold"),
         f"{row.compactions:,}" if row.compactions else "",
-    ]  # fmt: skip
+    ]
 
 
 def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
@@ -274,6 +291,8 @@ def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
         return {key: make_plain(name) for key, name in short_paths(keys).items()}
     if by == "session":
         ids = {key: key[:_SHORT_ID] if key[:_SHORT_ID].isalnum() else "" for key in keys}
-        return {key: f"{ids[key]} {join_on_one_line(str(row.title) or key)}".strip()
-                for key, row in keys.items()}  # fmt: skip
+        return {
+            key: f"{ids[key]} {join_on_one_line(str(row.title) or key)}".strip()
+            for key, row in keys.items()
+        }
     return {key: make_plain(key) or "unknown" for key in keys}

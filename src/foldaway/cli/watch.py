@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from foldaway.agents.importers import fields, usage_of
 from foldaway.agents.importers import read_bytes as read_sessions
-from foldaway.agents.running import OUTER, Subscription, subscriptions
+from foldaway.agents.running import OUTER, Subscription
 from foldaway.caching import PriceList
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, text_of
@@ -30,14 +30,12 @@ from foldaway.dialects import parse
 from foldaway.errors import NotReadable, StoreUnavailable
 from foldaway.usage import (
     LiveState,
+    SessionFile,
     SpentSession,
     answers_of,
-    last_session,
     live_state,
     money,
-    newest_files,
     short,
-    written_at,
 )
 
 STORE_SECONDS = 120.0
@@ -58,8 +56,8 @@ BOUNDARY = b'"subtype":"compact_boundary"'
 @click.command()
 @click.argument("file", required=False, type=PATH)
 @options(
-    ("--once", bool, "", "Print the state and stop."),
-    ("--every", click.FloatRange(min=0.1), "S", "Seconds between two looks.", 1.0),
+    ("--once", bool, "Print the state and stop."),
+    ("--every S", click.FloatRange(min=0.1), "Seconds between two looks.", 1.0),
     JSON_ROW,
 )
 def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
@@ -114,7 +112,7 @@ def live_states(
         say("no session of an agent was found on this machine; name a file", 1)
         raise click.exceptions.Exit(1)
     while True:
-        if (now := (found.changed(), subscriptions(home))) != seen:
+        if (now := (found.changed(), Subscription.read_all(home))) != seen:
             is_first, seen = seen is None, now
             try:
                 session = found.read()
@@ -155,12 +153,12 @@ def newest(file: str | None) -> Running | None:
     both, and its own file says more.
     """
     if file:
-        return _of_file(Path(file))
+        return _of_file(SessionFile(Path(file)))
     from foldaway.config import agent_places
 
-    path = next(iter(newest_files(place for _, place in agent_places())), None)
-    stored = _newest_stored(0.0 if path is None else written_at(path) + STORE_SECONDS)
-    return stored or (None if path is None else _of_file(path))
+    last = next(iter(SessionFile.newest(place for _, place in agent_places())), None)
+    stored = _newest_stored(0.0 if last is None else last.written_at() + STORE_SECONDS)
+    return stored or (None if last is None else _of_file(last))
 
 
 def _newest_stored(since: float) -> Running | None:
@@ -190,8 +188,8 @@ def _newest_stored(since: float) -> Running | None:
     return Running(changed, read)
 
 
-def _of_file(path: Path) -> Running:
-    return Running(partial(written_at, path), partial(last_session, path))
+def _of_file(file: SessionFile) -> Running:
+    return Running(file.written_at, file.read)
 
 
 def _draw(states: Iterator[LiveState]) -> None:
@@ -217,8 +215,11 @@ def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...
         return
     full = round(METER_COLUMNS * min(state.fill, 1))
     assumed = ", assumed" if state.window_source == "assumed" else ""
-    yield ("window", picture.meter(full, METER_COLUMNS),
-           f" {state.fill:.0%} of {state.window_tokens:,}{assumed}")  # fmt: skip
+    yield (
+        "window",
+        picture.meter(full, METER_COLUMNS),
+        f" {state.fill:.0%} of {state.window_tokens:,}{assumed}",
+    )
     at = f"at about {state.compacts_at_tokens:,} tokens"
     left = "" if state.answers_left is None else f", in about {state.answers_left:,} answers"
     yield "next compaction", f"{at}{left}"
@@ -236,12 +237,13 @@ def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
     pieces = [
         *((state.agent, where) if is_full else ()),
         state.model,  # then limits: agents cut their status line off at the right
-        "" if state.tokens is None else _cost(state), fill if state.prompt_tokens else NO_USAGE,
+        "" if state.tokens is None else _cost(state),
+        fill if state.prompt_tokens else NO_USAGE,
         _until_compaction(state),
         f"cache {state.cache_hit_rate:.0%}" if state.prompt_tokens else "",
         count_of(state.compactions, "compaction") if state.compactions else "",
         _cost(state) if state.tokens is None else "",
-    ]  # fmt: skip
+    ]
     return "  ".join(join_on_one_line(piece) for piece in pieces if piece)
 
 
@@ -273,7 +275,7 @@ def statusline() -> int:
     the cost, or tokens and limits of a subscription. `foldaway install claude-code` sets it up.
     """
     given = fields(parse(read_bytes("-")))
-    runs = subscriptions(home_folder()) if OUTER in os.environ else {}
+    runs = Subscription.read_all(home_folder()) if OUTER in os.environ else {}
     state = _add_subscription(state_of(given, PriceList()), time.time(), runs)
     click.echo(line_of(state, Picture(), is_full=False))
     return 0
@@ -286,9 +288,11 @@ def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
     size = window.get("context_window_size")
     cost = fields(given.get("cost")).get("total_cost_usd")
     state = live_state(
-        session, prices, window=size if type(size) is int and size > 0 else None,
+        session,
+        prices,
+        window=size if type(size) is int and size > 0 else None,
         cost=float(cost) if isinstance(cost, (int, float)) else None,
-    )  # fmt: skip
+    )
     if cost is None and _size(session.path) > TAIL_BYTES:
         state = replace(state, cost=None)  # the end of a transcript is not all that was paid
     used = usage_of(window.get("current_usage"), cached_apart=True)
@@ -296,9 +300,12 @@ def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
     prompt = used.input_tokens if used else 0
     hit = used.cache_read_tokens / prompt if used and prompt else state.cache_hit_rate
     return replace(
-        state, model=name, prompt_tokens=prompt or state.prompt_tokens, cache_hit_rate=hit,
+        state,
+        model=name,
+        prompt_tokens=prompt or state.prompt_tokens,
+        cache_hit_rate=hit,
         compactions=_compactions(session.path),
-    )  # fmt: skip
+    )
 
 
 def _compactions(path: str) -> int:
@@ -321,9 +328,12 @@ def _tail(path: str) -> SpentSession:
     except (OSError, ValueError, NotReadable):
         return SpentSession(agent="claude-code", source_id="", path=path)
     return SpentSession(
-        agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last)),
+        agent=last.agent,
+        source_id=last.source_id,
+        path=path,
+        answers=tuple(answers_of(last)),
         window_tokens=last.window_tokens,
-    )  # fmt: skip
+    )
 
 
 def _size(path: str) -> int:

@@ -8,8 +8,16 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from foldaway.commands import compacting, lineage, naming, showing
-from foldaway.commands.lines import SPECS, BadLine, CommandLine, split_line, suggest_names
+from foldaway.commands import compacting, lineage, showing
+from foldaway.commands.lines import (
+    NAMES,
+    SPECS,
+    BadLine,
+    CommandLine,
+    split_line,
+    suggest_names,
+    unknown_command,
+)
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Completion
 from foldaway.errors import FoldawayError
@@ -19,18 +27,34 @@ from foldaway.sessions import Session, redactor_of
 Answer: TypeAlias = CommandAnswer | tuple[Session, CommandAnswer]
 """With the session that is current from then on, if that may be another."""
 _HANDLERS: Mapping[str, Callable[[Session, CommandLine, Reach], Answer]] = {
-    "compress": compacting.compress, "undo": lineage.undo, "branch": lineage.branch,
-    "new": lineage.new, "resume": lineage.resume, "rewind": lineage.rewind, "goal": naming.name,
-    "title": naming.name, "context": showing.context, "usage": showing.usage,
-    "pin": compacting.pin, "unpin": compacting.unpin, "recall": showing.recall,
-    "search": showing.search, "memory": showing.memory, "export": showing.export,
-    "model": naming.model, "status": showing.status, "help": showing.help_on,
-}  # fmt: skip
+    "compress": compacting.compress,
+    "undo": lineage.undo,
+    "branch": lineage.branch,
+    "new": lineage.new,
+    "resume": lineage.resume,
+    "rewind": lineage.rewind,
+    "goal": compacting.name,
+    "title": compacting.name,
+    "context": showing.context,
+    "usage": showing.usage,
+    "pin": compacting.pin,
+    "unpin": compacting.unpin,
+    "recall": showing.recall,
+    "search": showing.search,
+    "memory": showing.memory,
+    "export": showing.export,
+    "model": compacting.model,
+    "status": showing.status,
+    "help": showing.help_on,
+}
 
+_NO_COMMANDS: Mapping[str, str] = {}
 _COMPRESS_WORDS = (
-    ("here", "keep the last N exchanges"), ("above", "fold what is before a message"),
-    ("--preview", "only show it"), ("--force", "also if it does not pay"),
-)  # fmt: skip
+    ("here", "keep the last N exchanges"),
+    ("above", "fold what is before a message"),
+    ("--preview", "only show it"),
+    ("--force", "do not say first what it costs"),
+)
 
 
 class Commands:
@@ -42,16 +66,22 @@ class Commands:
     """
 
     def __init__(
-        self, session: Session, *, memory: MemoryManager | None = None, all_sessions: bool = False
+        self,
+        session: Session,
+        *,
+        memory: MemoryManager | None = None,
+        all_sessions: bool = False,
+        own: Mapping[str, str] = _NO_COMMANDS,
     ) -> None:
         """Take the conversation that commands are about.
 
         A person reaches the conversations that began with this one; with `all_sessions` every one
-        of the store, for hosts with one user. `memory` is what `/memory` shows.
+        of the store, for hosts with one user. `memory` is what `/memory` shows. `own` are commands
+        that the host answers itself, such as {"quit": "End the chat."}, for `/help` and completion.
         """
         self.session = session
         self._memory = memory
-        self._all = all_sessions
+        self._all, self._own = all_sessions, own
         self._show = redactor_of(session.store)
 
     @staticmethod
@@ -72,21 +102,18 @@ class Commands:
         asked = split_line(line)
         if asked is None or asked.name != "compress":
             return await asyncio.to_thread(self.run, line)
-        answer = await asyncio.to_thread(self._guard, line, self._preview)
-        if answer.headline:
-            return answer
+        looked = await asyncio.to_thread(self._guard, line, self._look)
+        if looked.headline:
+            return looked
         try:
             options = compacting.compact_arguments(self.session, asked)
-            return self._mark_ended(compacting.describe(await self.session.acompact(**options)))
+            report = await self.session.acompact(**options)
+            return self._mark_ended(compacting.describe(report, asked, looked.warnings))
         except FoldawayError as error:
             return self._fail(asked.name, str(error))
 
-    def _preview(self, line: CommandLine) -> Answer:
-        """Return what a `/compress` answers without a compaction, without a headline if it must be
-        made.
-        """
-        found = compacting.preview(self.session, line)
-        return found or CommandAnswer(command="compress", headline="")
+    def _look(self, line: CommandLine) -> Answer:
+        return compacting.look(self.session, line)
 
     def _guard(self, line: str, work: Callable[[CommandLine], Answer]) -> CommandAnswer:
         asked = split_line(line)
@@ -94,11 +121,12 @@ class Commands:
             return self._fail("", "a command begins with a slash, such as /help")
         if asked.name not in SPECS:
             near = tuple(
-                CommandChoice(f"/{name}", SPECS[name].help) for name in suggest_names(asked.name)
+                CommandChoice(f"/{name}", self._help(name))
+                for name in suggest_names(asked.name, self._own)
             )
-            failed = self._fail("", f"no command /{asked.name}; write /help")
+            failed = self._fail("", unknown_command(asked.name, self._own))
             return replace(failed, choices=near)
-        if not self.session.is_begun and not self._is_for_beginning(asked.name):
+        if not self.session.id and not self._is_for_beginning(asked.name):
             return CommandAnswer(
                 command=asked.name, status="unchanged", headline="nothing was said yet"
             )
@@ -134,13 +162,13 @@ class Commands:
             return ()
         if not has_arguments:
             return tuple(
-                Completion(f"/{spec.name}", spec.help)
-                for spec in SPECS.values()
-                if spec.name.startswith(name[1:].lower())
+                Completion(f"/{one}", self._help(one))
+                for one in (*SPECS, *(NAMES.keys() - SPECS.keys()), *self._own)
+                if one.startswith(name[1:].lower())
             )
-        spec = SPECS.get(name[1:].lower())
+        spec = SPECS.get(NAMES.get(name[1:].lower(), ""))
         last = rest.rpartition(" ")[2]
-        if spec is None or not (self.session.is_begun or self._is_for_beginning(spec.name)):
+        if spec is None or not (self.session.id or self._is_for_beginning(spec.name)):
             return ()
         found = self._arguments(spec.takes, rest)
         return tuple(one for one in found if one.text.startswith(last))
@@ -161,7 +189,7 @@ class Commands:
                 found = lineage.places(self.session, self._reach, "")
                 return tuple(Completion(one.line.strip(), one.label) for one in found)
             case "pin":
-                return tuple(Completion(f"m{p.position}", p.note) for p in self.session.pins())
+                return tuple(Completion(f"m{p.position}", p.note) for p in self.session.pins)
             case "form":
                 return tuple(map(Completion, showing.FORMS))
             case "command":
@@ -171,9 +199,12 @@ class Commands:
 
     @property
     def _reach(self) -> Reach:
-        is_limited = not self._all and self.session.is_begun
+        is_limited = not self._all and self.session.id != ""
         name = self.session.id if is_limited else ""
-        return Reach(self.session.store, self._show, self._memory, name)
+        return Reach(self.session.store, self._show, self._memory, self._own, name)
+
+    def _help(self, name: str) -> str:
+        return self._own[name] if name in self._own else SPECS[NAMES[name]].help
 
     def _is_for_beginning(self, name: str) -> bool:
         """Return whether a command makes sense before anything was said."""
@@ -182,7 +213,7 @@ class Commands:
 
     def _mark_ended(self, answer: CommandAnswer) -> CommandAnswer:
         now = self.session
-        return replace(answer, session_id=now.id if now.is_begun else "")
+        return replace(answer, session_id=now.id)
 
     def _fail(self, command: str, sentence: str) -> CommandAnswer:
         return self._mark_ended(

@@ -19,7 +19,7 @@ _LABEL = 60
 def branch(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
     """Go on in a copy."""
     was = session.info
-    made = session.branch(was.length, title=line.rest, switches=False)
+    made = session.branch(was.length, title=line.rest)
     name = f": {made.info.title}" if made.info.title else ""
     place = f"after {plural(was.length, 'message')}"
     return session.switch(made.id), CommandAnswer(
@@ -32,7 +32,7 @@ def branch(session: Session, line: CommandLine, *_: object) -> tuple[Session, Co
 def new(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
     """Begin a new conversation in the place of this one."""
     was = session.info
-    made = session.reset()
+    made = session.switch()
     if line.rest:
         made.change(title=line.rest)
     return made, CommandAnswer(
@@ -70,9 +70,11 @@ def rewind(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, 
     rows = session.store.outline(session.id)
     if not line.rest:
         return session, CommandAnswer(
-            command="rewind", status="unchanged", headline="To which message?",
+            command="rewind",
+            status="unchanged",
+            headline="To which message?",
             choices=places(session, reach, "/rewind"),
-        )  # fmt: skip
+        )
     at = line.place(line.rest)
     if at >= len(rows):
         raise BadLine(f"no message m{at}; the last is m{len(rows) - 1}")
@@ -110,11 +112,13 @@ def _go_back(
     if stop == was.length:
         same = CommandAnswer(command=command, status="unchanged", headline="nothing comes after it")
         return session, same
-    made = session.branch(stop, switches=False)
+    made = session.branch(stop)
     return session.switch(made.id), CommandAnswer(
-        command=command, headline=headline, choices=(_offer_return(was),),
+        command=command,
+        headline=headline,
+        choices=(_offer_return(was),),
         figures=(Figure("messages left behind", was.length - stop, "messages"),),
-    )  # fmt: skip
+    )
 
 
 def _offer_return(was: SessionInfo) -> CommandChoice:
@@ -122,7 +126,7 @@ def _offer_return(was: SessionInfo) -> CommandChoice:
 
 
 def _choice(info: SessionInfo, reach: Reach) -> CommandChoice:
-    detail = f"{info.length:,} messages, {date_of(info.updated)}"
+    detail = f"{plural(info.length, 'message')}, {date_of(info.updated)[:16].replace('T', ' ')}"
     return CommandChoice(f"/resume {info.id}", _name_session(info, reach), detail)
 
 

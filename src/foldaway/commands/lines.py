@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from msgspec import Struct
@@ -24,6 +25,8 @@ class CommandSpec(Struct, frozen=True):
     name: str
     usage: str
     help: str
+    aliases: tuple[str, ...] = ()
+    """Other names of it."""
     takes: str = ""
     """What completes its argument."""
     more: str = ""
@@ -42,6 +45,8 @@ SPECS = {
     ]
 }
 """All commands by their names."""
+NAMES = {name: spec.name for spec in SPECS.values() for name in (spec.name, *spec.aliases)}
+"""The name of a command by each of its names."""
 
 
 class BadLine(Exception):
@@ -95,13 +100,23 @@ class CompressLine(Struct, frozen=True):
 def split_line(line: str) -> CommandLine | None:
     """Return the name and the arguments of a line, None if it is not a command."""
     found = _LINE.fullmatch(line.strip())
-    return None if found is None else CommandLine(found[1].lower(), (found[2] or "").strip())
+    if found is None:
+        return None
+    name = found[1].lower()
+    return CommandLine(NAMES.get(name, name), (found[2] or "").strip())
 
 
-def suggest_names(name: str) -> list[str]:
+def suggest_names(name: str, own: Iterable[str] = ()) -> list[str]:
     """Return the commands that a wrong name may mean."""
-    begun = [known for known in SPECS if known.startswith(name)]
-    return begun or get_close_matches(name, SPECS, n=3)
+    known = [*NAMES, *own]
+    begun = [one for one in known if one.startswith(name)]
+    return begun or get_close_matches(name, known, n=3)
+
+
+def unknown_command(name: str, own: Iterable[str]) -> str:
+    """Return what is said of a name that is no command."""
+    near = " or ".join(f"/{one}" for one in suggest_names(name, own))
+    return f"no command /{name}; {f'did you mean {near}?' if near else 'write /help'}"
 
 
 def compress_line(line: CommandLine) -> CompressLine:
@@ -126,6 +141,9 @@ def compress_line(line: CommandLine) -> CompressLine:
         case _:
             pass
     return CompressLine(
-        focus=" ".join(words), keep_last=keep_last, above=above,
-        preview="preview" in flags, force="force" in flags,
-    )  # fmt: skip
+        focus=" ".join(words),
+        keep_last=keep_last,
+        above=above,
+        preview="preview" in flags,
+        force="force" in flags,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from foldaway.commands.lines import BadLine
@@ -20,6 +22,8 @@ class Reach(Struct, frozen=True):
     show: Show
     """What a text becomes before it is shown."""
     memory: MemoryManager | None
+    own: Mapping[str, str]
+    """Commands that the host answers itself, with what they do."""
     session_id: str
     """Offered is what began with this session, or what it began with: its branches, and those that
     `/new` began. "" offers every conversation of the store."""
@@ -42,9 +46,11 @@ class Reach(Struct, frozen=True):
             raise BadLine(_NONE.format(name=name)) from None
         family = self._family()
         titled = [one for one in family if one.title == name]
-        found = [one for one in family if one.id == name] or titled[-1:] or [
-            one for one in family if one.id.startswith(name) or one.id.endswith(name)
-        ]  # fmt: skip
+        found = (
+            [one for one in family if one.id == name]
+            or titled[-1:]
+            or [one for one in family if one.id.startswith(name) or one.id.endswith(name)]
+        )
         if not found:
             raise BadLine(_NONE.format(name=name))
         if len(found) > 1:

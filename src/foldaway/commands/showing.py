@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from foldaway.commands.lines import SPECS, BadLine, CommandLine
+from foldaway.commands.lines import NAMES, SPECS, BadLine, CommandLine, unknown_command
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.dialects import dialect_named
 from foldaway.reduction import plural
 from foldaway.search import Filters
-from foldaway.sessions import Session, beginning, date_of, discover, reveal_text
+from foldaway.sessions import Session, beginning, date_of, discover, internals, reveal_text
 from foldaway.sessions import export as export_session
-from foldaway.usage import recorded_usage, request_rows, request_totals, short
+from foldaway.usage import RequestTotals, conversation_usage, request_rows, short
 
 FORMS = ("markdown", "jsonl", "openai-chat", "openai-responses", "anthropic", "gemini")
 """Of an export; the first is the one that people read."""
@@ -48,7 +48,7 @@ def context(session: Session, *_: object) -> CommandAnswer:
 
 def usage(session: Session, *_: object) -> CommandAnswer:
     """Say what requests used and cost."""
-    found = request_totals(request_rows(recorded_usage(session.store, session.info)))
+    found = RequestTotals.of(request_rows(conversation_usage(session.store, session.info)))
     if not found.requests:
         return CommandAnswer(
             command="usage", status="unchanged", headline="no request has reported its usage yet"
@@ -66,26 +66,30 @@ def usage(session: Session, *_: object) -> CommandAnswer:
     return CommandAnswer(
         command="usage",
         figures=tuple(figures),
-        headline=f"{found.requests:,} requests, {found.input_tokens:,} tokens in, "
+        headline=f"{plural(found.requests, 'request')}, {found.input_tokens:,} tokens in, "
         f"{found.cache_hit_rate:.0%} of them from the cache{cost}",
     )
 
 
 def status(session: Session, *_: object) -> CommandAnswer:
     """Say how the conversation stands, and what happens next."""
-    info, engine = session.info, session.engine
+    info, engine = session.info, internals(session).engine
     decision, budget = engine.decide(), engine.settings.budget
     last = session.store.usage(info.id, last=1)
     cached = sum(one.cache_read_tokens for one in last)
     caching = f"on, {cached:,} tokens of the last request" if cached else "nothing read yet"
     rows = [
-        ("session", info.id), ("title", info.title), ("goal", info.goal),
+        ("session", info.id),
+        ("title", info.title),
+        ("goal", info.goal),
         ("model", engine.settings.model or "not named"),
         ("messages", f"{info.length:,}, of which the model sees {len(engine.messages):,}"),
-        ("compactions", f"{info.compactions:,}"), ("pinned", f"{len(session.pins()):,}"),
+        ("compactions", f"{info.compactions:,}"),
+        ("pinned", f"{len(session.pins):,}"),
         ("summaries by", _WRITERS.get(engine.summarizer_name, engine.summarizer_name)),
-        ("prompt caching", caching), ("next", next_step(session)),
-    ]  # fmt: skip
+        ("prompt caching", caching),
+        ("next", next_step(session)),
+    ]
     return CommandAnswer(
         command="status",
         headline=f"{decision.prompt_tokens / budget.context_length:.0%} of the window is full: "
@@ -101,7 +105,7 @@ def status(session: Session, *_: object) -> CommandAnswer:
 
 def next_step(session: Session) -> str:
     """Return what happens next, in a few words, for a status line."""
-    engine = session.engine
+    engine = internals(session).engine
     decision, threshold = engine.decide(), engine.settings.budget.threshold_tokens
     if decision.background:
         return "compaction prepared" if decision.background == "ready" else "summary being written"
@@ -131,9 +135,12 @@ def recall(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
 def search(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     """Search what was said."""
     hits = discover(
-        reach.store, line.needs(), filters=Filters(sessions=reach.ids()), show=reach.show,
+        reach.store,
+        line.needs(),
+        filters=Filters(sessions=reach.ids()),
+        show=reach.show,
         most=_MOST_HITS,
-    )  # fmt: skip
+    )
     rows = tuple(
         (
             f"m{hit.position}",
@@ -162,12 +169,14 @@ def memory(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     manager = reach.memory
     if manager is None:
         raise BadLine("this host has no memory")
-    name = session.id if session.is_begun else ""
+    name = session.id
     said = manager.prefetch(line.rest, name).text if line.rest else manager.system_text()
     return CommandAnswer(
-        command="memory", status="done" if said else "unchanged", text=said,
+        command="memory",
+        status="done" if said else "unchanged",
+        text=said,
         headline="What memory holds" if said else "memory holds nothing about it",
-    )  # fmt: skip
+    )
 
 
 def export(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
@@ -175,18 +184,24 @@ def export(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     form = line.rest or FORMS[0]
     made = export_session(reach.store, session.info, form)
     return CommandAnswer(
-        command="export", headline=f"{made.messages:,} messages as {form}",
-        text=reach.show(made.data.decode()), warnings=tuple(one.what for one in made.losses),
-    )  # fmt: skip
+        command="export",
+        headline=f"{plural(made.messages, 'message')} as {form}",
+        text=reach.show(made.data.decode()),
+        warnings=tuple(one.what for one in made.losses),
+    )
 
 
-def help_on(_: object, line: CommandLine, *__: object) -> CommandAnswer:
+def help_on(_: object, line: CommandLine, reach: Reach) -> CommandAnswer:
     """List the commands, or explain one."""
     if not line.rest:
-        rows = tuple((spec.line, spec.help) for spec in SPECS.values())
+        rows = [(spec.line, spec.help) for spec in SPECS.values()]
+        rows += [(f"/{name}", does) for name, does in reach.own.items()]
         return CommandAnswer(command="help", headline="Commands", rows=(("command", "does"), *rows))
-    name = line.rest.removeprefix("/").lower()
+    asked = line.rest.removeprefix("/").lower()
+    name = NAMES.get(asked, asked)
+    if does := reach.own.get(name):
+        return CommandAnswer(command="help", headline=f"/{name}: {does}")
     if name not in SPECS:
-        raise BadLine(f"no command /{name}; write /help")
+        raise BadLine(unknown_command(name, reach.own))
     spec = SPECS[name]
     return CommandAnswer(command="help", headline=f"{spec.line}: {spec.help}", text=spec.more)

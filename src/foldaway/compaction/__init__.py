@@ -18,17 +18,9 @@ if TYPE_CHECKING:
         is_on_arrival,
         shown_from,
     )
-    from foldaway.compaction.choose import FOLD_MORE, HEAD_SHARE
-    from foldaway.compaction.compact import (
-        Compaction,
-        Plan,
-        Skipped,
-        finish,
-        ledger_summary,
-        plan,
-        record,
-    )
-    from foldaway.compaction.index import FrozenLog, LogIndex, LogReading, answered_calls
+    from foldaway.compaction.choose import FOLD_MORE
+    from foldaway.compaction.compact import Compaction, Plan, Skipped, finish, plan, record
+    from foldaway.compaction.index import FrozenLog, LogIndex
     from foldaway.compaction.join import NOW, PROSE_SHARE, PROSE_WEIGHTS, joined
     from foldaway.compaction.measure import (
         Costs,
@@ -40,17 +32,14 @@ if TYPE_CHECKING:
         fixed_categories,
         message_tokens,
         system_shares,
-        text_length,
         tools_tokens,
         with_sections,
     )
     from foldaway.compaction.media import without_older_media
     from foldaway.compaction.partition import Anchors, Partition, is_native, system_stop
     from foldaway.compaction.references import payload_bytes, reference_of, reference_to
-    from foldaway.compaction.state import Breaker, CompactionState, carried_in, rehydrated
+    from foldaway.compaction.state import Breaker, CompactionState, carried_in
     from foldaway.compaction.thinking import keeps_stale, stays_from, strip_thinking, unbound_since
-    from foldaway.compaction.tool_names import with_safe_names
-    from foldaway.compaction.trigger import Background, Decision, Moment, PutOff, decide
     from foldaway.compaction.work import CompactionInput, Options, Writer
 
 
@@ -59,20 +48,18 @@ __getattr__ = import_later(
     {
         "arrival": "GrownView ResultPolicy ShortResult Whole arrived arriving_by as_shown "
         "is_on_arrival shown_from",
-        "choose": "FOLD_MORE HEAD_SHARE",
-        "compact": "Compaction Plan Skipped finish ledger_summary plan record",
-        "index": "FrozenLog LogIndex LogReading answered_calls",
+        "choose": "FOLD_MORE",
+        "compact": "Compaction Plan Skipped finish plan record",
+        "index": "FrozenLog LogIndex",
         "join": "NOW PROSE_SHARE PROSE_WEIGHTS joined",
         "measure": "Costs by_category carried_tokens category compared counted_by "
-        "fixed_categories message_tokens system_shares text_length tools_tokens "
+        "fixed_categories message_tokens system_shares tools_tokens "
         "with_sections",
         "media": "without_older_media",
         "partition": "Anchors Partition is_native system_stop",
         "references": "payload_bytes reference_of reference_to",
-        "state": "Breaker CompactionState carried_in rehydrated",
+        "state": "Breaker CompactionState carried_in",
         "thinking": "keeps_stale stays_from strip_thinking unbound_since",
-        "tool_names": "with_safe_names",
-        "trigger": "Background Decision Moment PutOff decide",
         "work": "CompactionInput Options Writer",
     },
 )

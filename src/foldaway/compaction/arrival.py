@@ -26,6 +26,8 @@ from foldaway.transcript import (
 
 _LEAST_COPY_CHARS = 200
 """A shorter result costs hardly more than the marker."""
+_MOST_RESULT_TOKENS = 10_000
+"""What a bounded result may have if no limit fits its tool."""
 _OWN_TOOLS = "foldaway_"
 """What our own tools bring back is what somebody asked for, and stays whole."""
 
@@ -49,7 +51,7 @@ json.Decoder(ResultPolicy)  # a class that several threads convert to must have 
 def arriving_by(policy: Policy) -> ResultPolicy:
     """Return what a policy says of results that arrive."""
     return ResultPolicy(
-        level=policy.arrival, tokens=policy.arrival_tokens, tools=policy.arrival_tools
+        level=policy.arrival, tokens=_MOST_RESULT_TOKENS, tools=policy.arrival_tools
     )
 
 

@@ -9,20 +9,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import Reason, Reference, ReferenceKind
-from foldaway.compaction.choose import Selection
-from foldaway.compaction.measure import by_category, message_tokens, text_length
-from foldaway.compaction.partition import Partition, is_native, newest_request, system_stop
+from foldaway.compaction.measure import by_category, message_tokens
+from foldaway.compaction.partition import (
+    Partition,
+    Selection,
+    is_native,
+    newest_request,
+    system_stop,
+)
 from foldaway.compaction.references import reference_of, reference_to
 from foldaway.compaction.thinking import results_as_text, stays_from, strip_thinking
 from foldaway.compaction.work import CompactionInput
-from foldaway.facts import (
-    Summary,
-    mark_text,
-    merged_summaries,
-    recognize,
-    render_summary,
-    summary_text,
-)
+from foldaway.facts import Summary, mark_text, merged_summaries, recognize, summary_text
 from foldaway.transcript import (
     Folded,
     Item,
@@ -38,6 +36,7 @@ from foldaway.transcript import (
     View,
     Violation,
     render,
+    text_length,
 )
 
 
@@ -128,7 +127,7 @@ def assemble(
     partition = choice.partition
     rewritten = _kept_changes(work, choice)
     folds = partition.folds()
-    body = render_summary(summary, work.counter, choice.summary_tokens) if folds else ""
+    body = summary.render(work.counter, choice.summary_tokens) if folds else ""
     body = work.redact(body)
     reference = _fold_reference(work, folds)
     framed = summary_text(body, reference, brief=work.is_brief) if folds else ""

@@ -7,6 +7,7 @@ one room by its worth for each token; a piece brings its turn along.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeAlias, cast
@@ -16,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import Redact, Regex, TokenCounter
-from foldaway.compaction.measure import message_tokens, text_length
+from foldaway.compaction.measure import message_tokens
 from foldaway.compaction.media import without_media
 from foldaway.compaction.worth import (
+    FAMILY_WORTH,
     SIGNS,
     SIZES,
     BlockKind,
@@ -32,7 +34,6 @@ from foldaway.facts import (
     Speaker,
     data_rows,
     family_of,
-    first_of,
     gap_mark,
     origin_of,
     part_text,
@@ -40,9 +41,11 @@ from foldaway.facts import (
     report_told,
     shown_part,
     terms_of,
+    use_of,
     without_blocks,
 )
-from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, texts
+from foldaway.facts.ledger import Topic
+from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, text_length, texts
 
 Leaf: TypeAlias = tuple[str | int, ...]
 """Where a text is in the arguments of a call."""
@@ -51,6 +54,10 @@ _MOST_PIECES, _OLDER_PIECES = 400, 8
 quarters of them and the last; chosen, more than would be taken."""
 _MOST_ROWS, _ROW_CHARS = 400, 1_200
 """Items of data, and the characters of one."""
+_SHORT_CHARS = 200
+"""An output of no more is not cut (docs/coverage.md, B6)."""
+_ARGUMENT_CHARS = 200
+"""Of a long text in a call's arguments, what stays with the call (docs/coverage.md, B8)."""
 _MOST_DATA_CHARS = 2_000_000
 """Of data; more is read as text. Chosen, to bound time and memory."""
 _LEAST_OF_TEXT = 0.2
@@ -60,6 +67,10 @@ _MOST_NAMES = 400
 _DEEPEST = 64
 """Arguments nested deeper are left alone; chosen, far above any tool's schema, to bound
 recursion."""
+_LIFTED: frozenset[BlockKind] = frozenset({"person", "turn", "call"})
+"""Bare messages that are worth more if they speak of the topic."""
+_TOPIC_CHARS = 2_000
+"""Of such a message, where the topic is looked for; chosen."""
 _LOOSE = 0.6
 """A piece whose turn is not taken must be worth so much of itself together with the turn."""
 _OLD_KEYS = frozenset(ARGUMENTS["old_texts"])
@@ -138,18 +149,33 @@ class Zone(Struct, frozen=True):
     reference: Callable[[Message], str]
     intact: frozenset[int]
     """Messages that are shown whole or not at all: pinned, a person's newest request."""
-    short_chars: int
-    """An output of no more is not cut."""
-    argument_chars: int
-    """Of a long argument, what stays with its call."""
     with_media: frozenset[int]
     """Messages whose media stay."""
     most_chars: int = 1 << 30
     """How much of the log, from its end, is near: of older outputs a few pieces may be shown."""
     redact: Redact = str
+    failures: Mapping[int, Sequence[str]] = {}
+    """The lines of open failures, by position."""
+    topic: Topic | None = None
+    """What the work is about now, or a focus."""
     unclean: frozenset[int] = frozenset()
     """Messages that may hold secrets: they are hidden before a text is cut, because no piece of one
     is known as such."""
+
+    def on_topic(self, text: str) -> float:
+        """Return what the worth of a text is multiplied by for what it speaks of."""
+        if self.topic is None:
+            return 1.0
+        if self.topic.is_given:
+            return 1 + (SIGNS.focus - 1) * self.topic.share_in(text)
+        return SIGNS.topic if self.topic.is_in(text) else 1.0
+
+    def focus_in(self, start: int, stop: int) -> float:
+        """Return how much of a focus the words of some messages speak of; 0.0 without a focus."""
+        if self.topic is None or not self.topic.is_given:
+            return 0.0
+        words = (_words(self.log[at])[:_TOPIC_CHARS] for at in range(start, stop))
+        return self.topic.share_in("\n".join(words))
 
     def cleaned(self, at: int, text: str) -> str:
         """Return a text of a message as it may be cut, without secrets."""
@@ -163,21 +189,17 @@ def cut_groups(
 
     What no agent has answered yet is unseen; `used` are the names that count.
     """
-    touched: set[str] = set()
-    told: set[str] = set()
-    back, looked = 0, 0
+    newer = _Newer(set(), set())
     found: list[BlockGroup] = []
     for start, stop in reversed(ranges):
-        turn = any(zone.log[at].role == "assistant" for at in range(start, stop))
-        unseen = stop == len(zone.log)
-        back += turn
-        is_older = looked > zone.most_chars
-        maker = _GroupMaker(zone, back, used, touched, told, unseen=unseen, is_older=is_older)
+        messages = [zone.log[at] for at in range(start, stop)]
+        newer.turns += any(message.role == "assistant" for message in messages)
+        maker = _GroupMaker(zone, used, newer, is_unseen=stop == len(zone.log))
         found.append(maker.made(start, stop))
-        for at in range(start, stop):
-            looked += text_length(zone.log[at])
-            if zone.log[at].role == "assistant":
-                touched.update(_files(zone.log[at]))
+        for message in messages:
+            newer.chars += text_length(message)
+            if message.role == "assistant":
+                newer.files.update(_files(message))
     return found
 
 
@@ -194,23 +216,25 @@ def used_names(zone: Zone, ranges: Sequence[tuple[int, int]]) -> dict[str, float
     return found
 
 
+class _Newer(Struct):
+    """What the groups after one hold, while groups are cut from the newest on."""
+
+    files: set[str]
+    """What the agent has read or changed."""
+    outputs: set[str]
+    """The pieces of outputs."""
+    turns: int = 0
+    """Of the agent, with that of the group itself."""
+    chars: int = 0
+
+
 class _GroupMaker:
     """Cuts one group."""
 
     def __init__(
-        self,
-        zone: Zone,
-        back: int,
-        used: Mapping[str, float],
-        touched: set[str],
-        told: set[str],
-        *,
-        unseen: bool,
-        is_older: bool,
+        self, zone: Zone, used: Mapping[str, float], newer: _Newer, *, is_unseen: bool
     ) -> None:
-        self.zone, self.back, self.unseen = zone, back, unseen
-        self.most_pieces = _OLDER_PIECES if is_older else _MOST_PIECES
-        self.used, self.touched, self.told = used, touched, told
+        self.zone, self.used, self.newer, self.is_unseen = zone, used, newer, is_unseen
         self.cuts: list[TextCut] = []
         self.pieces: list[BlockPiece] = []
 
@@ -221,7 +245,8 @@ class _GroupMaker:
         for at in range(start, stop):
             calls |= {part.id: part for part in log[at].parts if type(part) is ToolCall}
             kind = _kind(log[at], self.zone.speaker(at))
-            worth = max(worth, worth_of(kind, self.back))
+            lift = self.zone.on_topic(_words(log[at])[:_TOPIC_CHARS]) if kind in _LIFTED else 1.0
+            worth = max(worth, worth_of(kind, self.newer.turns) * lift)
             if at not in self.zone.intact:
                 self._cut(at, log[at], kind, calls)
         cuts = tuple(self.cuts)
@@ -243,9 +268,12 @@ class _GroupMaker:
         for number, part in enumerate(message.parts):
             if type(part) is Text:
                 following: BlockKind = (
-                    "prose" if message.role == "assistant"
-                    else "paste" if kind == "person" else kind
-                )  # fmt: skip
+                    "prose"
+                    if message.role == "assistant"
+                    else "paste"
+                    if kind == "person"
+                    else kind
+                )
                 self._text(at, number, None, part.text, following)
             elif type(part) is ToolCall and message.role == "assistant":
                 self._arguments(at, number, part)
@@ -258,15 +286,15 @@ class _GroupMaker:
             return
         ends = _ends(text, int(SIZES.text / ratio))
         is_all, text = ends is text, self.zone.cleaned(at, ends)
-        first = self.zone.argument_chars if leaf is not None else 0
+        first = _ARGUMENT_CHARS if leaf is not None else 0
         pieces = tuple(_pieces(text[first:], int(SIZES.text / ratio)))
         pieces = (text[:first], *pieces) if first else pieces
-        worth = worth_of(kind, self.back)
+        worth = worth_of(kind, self.newer.turns)
         cut = TextCut(at, part, leaf, pieces, 1, is_all and "".join(pieces) == text)
-        self._add(cut, ratio, lambda _, __: worth)
+        self._add(cut, ratio, lambda _, __: (worth, None))
 
     def _arguments(self, at: int, number: int, call: ToolCall) -> None:
-        if len(call.arguments) <= self.zone.argument_chars:
+        if len(call.arguments) <= _ARGUMENT_CHARS:
             return None
         if call.kind == "custom":
             return self._text(at, number, (), call.arguments, "new_text")
@@ -275,7 +303,7 @@ class _GroupMaker:
         value = read_arguments(call.arguments)
         if _is_unreadable(value):
             return None
-        for leaf, text in _leaves(value, self.zone.argument_chars):
+        for leaf, text in _leaves(value, _ARGUMENT_CHARS):
             old = any(key in _OLD_KEYS for key in leaf)
             self._text(at, number, leaf, text, "old_text" if old else "new_text")
         return None
@@ -283,50 +311,55 @@ class _GroupMaker:
     def _output(self, at: int, number: int, result: ToolResult, call: ToolCall | None) -> None:
         whole = result_text(result)
         reference, text = shown_part(whole)
-        if len(text) <= self.zone.short_chars or origin_of(text) != "real":
+        if len(text) <= _SHORT_CHARS or origin_of(text) != "real":
             return
         ratio = _ratio(text, self.zone.counter)
         most = int(SIZES.output / ratio)
         pieces = tuple(_in_rows(self.zone.cleaned(at, text), most) if _is_data(text) else ())
-        is_whole = False
-        if not pieces:
-            ends = _ends(text, most, self.most_pieces)
+        said = _said_in(text, self.zone.failures.get(at, ()))
+        is_whole, is_older = False, self.newer.chars > self.zone.most_chars
+        if not pieces or (said and not _holding(pieces, said)):
+            ends = _ends(text, most, _OLDER_PIECES if is_older else _MOST_PIECES)
             text = self.zone.cleaned(at, ends)
             pieces = tuple(_pieces(without_blocks(text), most))
             is_whole = ends is whole and "".join(pieces) == text
         file = _file(call) if call is not None else ""
         family = family_of(call.name) if call is not None else "other"
-        worth = worth_of("output", max(self.back - 1, 0))
-        worth *= SIGNS.outdated if family == "read" and file in self.touched else 1.0
-        worth *= SIGNS.report if family == "subagent" else 1.0
-        cut = TextCut(at, number, None, pieces, int(self.unseen), is_whole, reference)
-        self._add(
-            cut, ratio, lambda piece, order: self._output_worth(worth, piece, order),
-            lambda piece: tuple(name for name in terms_of(piece) if name in self.used),
-        )  # fmt: skip
+        back = max(self.newer.turns - 1, 0)
+        failing = _holding(pieces, said)
+        worth = worth_of("output", back) * FAMILY_WORTH.get(family, 1.0)
+        worth *= SIGNS.outdated if family == "read" and file in self.newer.files else 1.0
+        cut = TextCut(at, number, None, pieces, int(self.is_unseen), is_whole, reference)
+
+        def judged(piece: str, order: int) -> tuple[float, tuple[str, ...] | None]:
+            if order in failing:
+                return worth_of("failure", back), None
+            names = tuple(name for name in terms_of(piece) if name in self.used)
+            return self._output_worth(worth, piece, order), names
+
+        self._add(cut, ratio, judged)
 
     def _output_worth(self, worth: float, piece: str, order: int) -> float:
-        found = worth * first_worth(order)
+        found = worth * first_worth(order) * self.zone.on_topic(piece)
         words = piece.strip()
-        if words in self.told:
+        if words in self.newer.outputs:
             return found * SIGNS.repeated
-        self.told.add(words)
+        self.newer.outputs.add(words)
         return found
 
     def _add(
         self,
         cut: TextCut,
         ratio: float,
-        worth: Callable[[str, int], float],
-        names: Callable[[str], tuple[str, ...]] | None = None,
+        judged: Callable[[str, int], tuple[float, tuple[str, ...] | None]],
     ) -> None:
+        """Add a cut with its pieces; `judged` gives what one is worth, and its names."""
         number = len(self.cuts)
         self.cuts.append(cut)
         for order in range(cut.shown, len(cut.pieces)):
             piece = cut.pieces[order]
             tokens = max(int(len(piece) * ratio), 1)
-            found = names(piece) if names is not None else None
-            self.pieces.append(BlockPiece(number, order, tokens, worth(piece, order), found))
+            self.pieces.append(BlockPiece(number, order, tokens, *judged(piece, order)))
 
 
 def take(
@@ -488,8 +521,7 @@ def _files(message: Message) -> Iterator[str]:
 
 
 def _file(call: ToolCall) -> str:
-    given = read_arguments(call.arguments if call.kind == "function" else "")
-    return first_of(given, *ARGUMENTS["paths"])
+    return use_of(call).first("paths") if call.kind == "function" else ""
 
 
 def _ratio(text: str, counter: TokenCounter) -> float:
@@ -537,6 +569,28 @@ def _parted(line: str, most: int) -> Iterator[str]:
         at = stop
     if at < len(line):
         yield line[at:]
+
+
+def _said_in(text: str, lines: Sequence[str]) -> list[str]:
+    """Return those of these lines that are in a text, as they are or as they are in JSON there."""
+    whole = [line.removesuffix("…").rstrip() for line in lines]
+    plain = [json.dumps(line, ensure_ascii=False)[1:-1] for line in whole]
+    escaped = [json.dumps(line)[1:-1] for line in whole]
+    return [form for form in dict.fromkeys((*whole, *plain, *escaped)) if form in text]
+
+
+def _holding(pieces: Sequence[str], words: Sequence[str]) -> set[int]:
+    """Return which pieces hold some of these words, which may go on in the next piece."""
+    if not words:
+        return set()
+    text, found = "".join(pieces), set[int]()
+    for start, stop in ((at, at + len(one)) for one in words if (at := text.find(one)) >= 0):
+        end = 0
+        for order, piece in enumerate(pieces):
+            begin, end = end, end + len(piece)
+            if begin < stop and end > start:
+                found.add(order)
+    return found
 
 
 def _is_data(text: str) -> bool:

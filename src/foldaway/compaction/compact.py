@@ -12,32 +12,19 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import Category, Reference
+from foldaway._core import LEAST_SAVING, Category, Reference
 from foldaway.compaction.assemble import Assembled, Problem, assemble, verify
-from foldaway.compaction.choose import (
-    Selection,
-    Skipped,
-    beyond_window,
-    choose,
-    least_summary,
-    summary_room,
-)
+from foldaway.compaction.choose import Skipped, beyond_window, choose
 from foldaway.compaction.index import terms_in_parts
 from foldaway.compaction.join import Joined, joined, lasting
 from foldaway.compaction.measure import Costs, by_category, compared
+from foldaway.compaction.partition import Selection, newest_requests
+from foldaway.compaction.room import least_summary, summary_room
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.thinking import is_looping, is_stuck, keeps_stale
 from foldaway.compaction.work import CompactionInput, Options
-from foldaway.facts import Summary, aimed, focused, render_summary, stating
-from foldaway.facts.ledger import (
-    Around,
-    Fact,
-    FactKind,
-    Ledger,
-    summarize,
-    tokens_per_char,
-    update,
-)
+from foldaway.facts import Summary
+from foldaway.facts.ledger import Around, Fact, FactKind, Ledger, summarize, update
 from foldaway.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo"})
@@ -66,6 +53,10 @@ class Plan(Struct, frozen=True):
     """If the provider is asked: what its item stands for, which may be the head too."""
     spare: int = 0
     """Of a size that was asked for, what was not given away: what stands in gaps is known last."""
+
+    def ledger_summary(self) -> Summary:
+        """Return the summary that the ledger makes: a model is shown it, and adds to it."""
+        return summarize(self.told, _around(self))
 
 
 class Compaction(Struct, frozen=True):
@@ -231,11 +222,6 @@ def _measured_one_by_one(work: CompactionInput) -> int:
     return work.outside_tokens + sum(shown.values())
 
 
-def ledger_summary(todo: Plan) -> Summary:
-    """Return the summary that the ledger makes: a model is shown it, and adds to it."""
-    return summarize(todo.told, _around(todo))
-
-
 def _summary(todo: Plan, prose: Summary | None) -> Joined:
     """Return the summary, and what a model added to the ledger's."""
     work, around = todo.work, _around(todo)
@@ -258,7 +244,7 @@ def _around(todo: Plan) -> Around:
     """Return what the summary of a plan is made for."""
     work, tail_start = todo.work, todo.choice.partition.tail_start
     return Around(
-        room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
+        room_chars=todo.choice.summary_tokens / todo.told.tokens_per_char(work.counter),
         kept=_kept_labels(todo),
         shown_from=tail_start,
         newer_reply=work.index.anchors.reply >= tail_start,
@@ -266,6 +252,7 @@ def _around(todo: Plan) -> Around:
         shown_terms=_shown_terms(todo),
         shown_calls=_shown_calls(todo),
         focus=work.options.focus,
+        asks=newest_requests(work.log),
         brief=work.is_brief,
         carried=work.state.carried,
     )
@@ -275,10 +262,10 @@ def _as_asked(summary: Summary, options: Options, room_chars: float) -> Summary:
     """Return the summary with what the caller asked for first: a focus, a goal; and with what was
     delegated.
     """
-    summary = stating(summary, options.delegated)
+    summary = summary.with_state(options.delegated)
     if options.focus:
-        summary = focused(summary, options.focus)
-    return aimed(summary, options.goal, room_chars) if options.goal else summary
+        summary = summary.with_focus(options.focus)
+    return summary.with_goal(options.goal, room_chars) if options.goal else summary
 
 
 def record(work: CompactionInput, stop: int, tokens: int | None = None) -> str:
@@ -293,7 +280,7 @@ def record(work: CompactionInput, stop: int, tokens: int | None = None) -> str:
     ledger = work.index.ledger(stop, known, known_to)
     room = summary_room(work, work.costs.span(0, stop)) if tokens is None else tokens
     around = Around(
-        room_chars=room / tokens_per_char(ledger, work.counter),
+        room_chars=room / ledger.tokens_per_char(work.counter),
         focus=work.options.focus,
         carried=state.carried,
     )
@@ -302,7 +289,7 @@ def record(work: CompactionInput, stop: int, tokens: int | None = None) -> str:
     if prose is not None and state.prose_to <= stop:
         summary = joined(prose, summary, around.room_chars).summary
     summary = _as_asked(summary, work.options, around.room_chars)
-    return work.redact(render_summary(summary, work.counter, room))
+    return work.redact(summary.render(work.counter, room))
 
 
 def _kept_labels(todo: Plan) -> frozenset[str]:
@@ -342,7 +329,7 @@ def _outcome(todo: Plan, made: Assembled, prose: Summary | None, both: Joined) -
     work, state = todo.work, todo.work.state
     partition = todo.choice.partition
     saving = 1 - made.tokens_after / todo.tokens_before if todo.tokens_before else 0.0
-    poor = saving < work.policy.ineffective_saving
+    poor = saving < LEAST_SAVING
     return Compaction(
         view=made.view,
         state=replace(

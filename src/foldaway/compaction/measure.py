@@ -12,14 +12,12 @@ import msgspec
 
 from foldaway._core import Category, MediaCounter, TokenCounter
 from foldaway.facts import carried_summary, without_summary
-from foldaway.tokens import (
+from foldaway.transcript import (
     IMAGE_TOKENS,
     MESSAGE_OVERHEAD_TOKENS,
     TABLES,
     TOOL_CALL_OVERHEAD_TOKENS,
     Estimator,
-)
-from foldaway.transcript import (
     Folded,
     Kept,
     Media,
@@ -45,10 +43,17 @@ _SEALED_CHARS_PER_TOKEN = 5.4
 """Base64 of encrypted reasoning: 4 characters hold 3 bytes, and a token is about 4 bytes."""
 
 
-_ESTIMATE = zlib.crc32(repr((
-    TABLES, IMAGE_TOKENS, MESSAGE_OVERHEAD_TOKENS, TOOL_CALL_OVERHEAD_TOKENS,
-    _SEALED_CHARS_PER_TOKEN,
-)).encode())  # fmt: skip
+_ESTIMATE = zlib.crc32(
+    repr(
+        (
+            TABLES,
+            IMAGE_TOKENS,
+            MESSAGE_OVERHEAD_TOKENS,
+            TOOL_CALL_OVERHEAD_TOKENS,
+            _SEALED_CHARS_PER_TOKEN,
+        )
+    ).encode()
+)
 """Changes with every number that an estimate is made of."""
 
 
@@ -65,7 +70,27 @@ def message_tokens(message: Message, counter: TokenCounter) -> int:
     count = counter.count
     for part in message.parts:
         total += count(part.text) if isinstance(part, Text) else _part_tokens(part, counter)
+    stashed = cast("Payload", message.wire).get(_STASHED) if isinstance(message.wire, dict) else ()
+    if stashed:
+        total += _count_images(stashed) * _part_tokens(Media("image"), counter)
     return total
+
+
+_STASHED = "_anthropic_content_blocks"
+"""Where Hermes keeps the blocks of a message that it sends to Anthropic, images among them."""
+
+
+def _count_images(blocks: object) -> int:
+    """Return how many images there are among blocks, those in results included."""
+    if not isinstance(blocks, list):
+        return 0
+    found = 0
+    for block in cast("list[object]", blocks):
+        if isinstance(block, dict):
+            fields = cast("Payload", block)
+            is_image = fields.get("type") in ("image", "image_url", "input_image")
+            found += 1 if is_image else _count_images(fields.get("content"))
+    return found
 
 
 def _part_tokens(part: Part, counter: TokenCounter) -> int:
@@ -93,22 +118,6 @@ def _unsealed(wire: Payload) -> tuple[Payload, int]:
     sealed = wire.get("encrypted_content")
     rest = {name: wire[name] for name in wire if name not in ("encrypted_content", "signature")}
     return rest, len(sealed) if isinstance(sealed, str) else 0
-
-
-def text_length(message: Message) -> int:
-    """Return the characters of a message's words, arguments and results."""
-    total = 0
-    for part in message.parts:
-        match part:
-            case Text(text=text):
-                total += len(text)
-            case ToolCall(arguments=arguments):
-                total += len(arguments)
-            case ToolResult(parts=parts):
-                total += sum(len(inner.text) for inner in parts if isinstance(inner, Text))
-            case _:
-                pass
-    return total
 
 
 class Costs:

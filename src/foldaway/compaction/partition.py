@@ -10,6 +10,10 @@ from msgspec import Struct
 from foldaway.facts import Speaker, asks_back, goes_on, own_words, speaker_of
 from foldaway.transcript import Groups, Message, Opaque, Part, Text, ToolCall, texts
 
+_MOST_REQUESTS, _REQUEST_CHARS, _LOOKED_AT = 60, 600, 4_000
+"""How many requests say what the work is about, what is read of each, and in how many messages they
+are looked for; chosen: a topic is in the first words, and older requests are about others."""
+
 
 class Partition(Struct, frozen=True):
     """The log from `head_stop` to `tail_start` is folded, except for the islands in between.
@@ -43,6 +47,25 @@ class Partition(Struct, frozen=True):
         return [(0, self.head_stop), *self.islands, (self.tail_start, length)]
 
 
+class Selection(Struct, frozen=True):
+    """The partition, the messages in it that are cut, and the room for the summary."""
+
+    partition: Partition
+    rewritten: dict[int, Message]
+    """What is kept and not shown as the log has it: cut, or as it was on arrival."""
+    costs: dict[int, int]
+    """The tokens of the rewritten messages, by position."""
+    references: dict[int, str]
+    """References that were made already, by position."""
+    summary_tokens: int
+    tokens_before: int
+    floor_tokens: int
+    shown: dict[str, int]
+    """The tokens before, by category."""
+    is_new: bool = True
+    """Whether the folds hold more than what an earlier compaction wrote."""
+
+
 def system_stop(log: Sequence[Message]) -> int:
     """Return where the system messages at the start of the log end."""
     for index, message in enumerate(log):
@@ -65,8 +88,15 @@ class Anchors:
     """
 
     __slots__ = (
-        "_answered", "_given", "_native", "_previous", "_reported", "ask", "by_person", "reply",
-    )  # fmt: skip
+        "_answered",
+        "_given",
+        "_native",
+        "_previous",
+        "_reported",
+        "ask",
+        "by_person",
+        "reply",
+    )
 
     def __init__(self, log: Sequence[Message] = ()) -> None:
         self.ask = -1
@@ -163,6 +193,17 @@ def _is_reply(message: Message) -> bool:
         and message.origin == "real"
         and any(isinstance(part, Text) and part.text.strip() for part in message.parts)
     )
+
+
+def newest_requests(log: Sequence[Message]) -> tuple[str, ...]:
+    """Return the words of a person's newest requests, the newest last."""
+    found: list[str] = []
+    for at in range(len(log) - 1, max(len(log) - _LOOKED_AT, 0) - 1, -1):
+        if log[at].role == "user" and speaker_at(log, at) == "person":
+            found.append("\n".join(map(own_words, texts(log[at])))[:_REQUEST_CHARS])
+            if len(found) == _MOST_REQUESTS:
+                break
+    return tuple(found[::-1])
 
 
 def nth_last_ask(log: Sequence[Message], n: int) -> int:

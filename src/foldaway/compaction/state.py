@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from foldaway._core import NativeItem, Reference
 from foldaway.errors import FailureKind
-from foldaway.facts import Summary, merged, parse_summary, summary_of
+from foldaway.facts import Summary, carried_summary, parse_summary
 from foldaway.facts.ledger import Ledger
 from foldaway.transcript import Message
 
@@ -58,22 +58,21 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     last_saving: float = 0.0
     references: tuple[Reference, ...] = ()
 
+    def with_carried(self, carried: Sequence[str]) -> CompactionState:
+        """Return the state with the summaries that an earlier compaction left in the transcript.
 
-def rehydrated(state: CompactionState, carried: Sequence[str]) -> CompactionState:
-    """Return the state with the summaries that an earlier compaction left in the transcript.
-
-    Only where the state knows of no compaction: a session never inherits another's summary.
-    """
-    if state.count or not carried:
-        return state
-    found = reduce(merged, map(parse_summary, carried))
-    return replace(state, count=1, carried=found)
+        Only where the state knows of no compaction: a session never inherits another's summary.
+        """
+        if self.count or not carried:
+            return self
+        found = reduce(Summary.merge, map(parse_summary, carried))
+        return replace(self, count=1, carried=found)
 
 
 def carried_in(log: Sequence[Message], merged: Mapping[int, str]) -> list[str]:
     """Return the bodies of the summaries that messages are or carry (`merged`), in order."""
     bodies = [
-        merged.get(at) or summary_of(message)
+        merged.get(at) or carried_summary(message)
         for at, message in enumerate(log)
         if at in merged or message.origin == "summary"
     ]

@@ -47,14 +47,17 @@ class Options(Struct, frozen=True, kw_only=True):
     references: bool = True
     """Whether originals are kept, so that references may be written."""
     force: bool = False
-    """Whether a summarizer that failed and is waited for is asked all the same."""
+    """Whether somebody asks for it by hand: a short session is folded down to its newest messages,
+    and a summarizer that failed and is waited for is asked all the same."""
 
     def __post_init__(self) -> None:
         """Check what contradicts itself."""
-        if self.keep_last is not None and self.keep_last < 1:
-            raise InvalidSetting("keep_last", self.keep_last, "at least 1")
-        if self.target_tokens is not None and self.target_tokens < 1:
-            raise InvalidSetting("target_tokens", self.target_tokens, "at least 1")
+        InvalidSetting.check_type("focus", self.focus, str, "a text")
+        for name, number in (("keep_last", self.keep_last), ("target_tokens", self.target_tokens)):
+            if number is not None:
+                InvalidSetting.check_type(name, number, int, "a number")
+                if number < 1:
+                    raise InvalidSetting(name, number, "at least 1")
         if self.keep_last is not None and self.above is not None:
             said = "above and keep_last cannot be combined; give one of them"
             raise InvalidSetting("above", self.above, "left out", message=said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import exp, log1p
 from typing import Literal, TypeAlias
 
@@ -22,6 +22,7 @@ BlockKind: TypeAlias = Literal[
     "new_text",
     "old_text",
     "output",
+    "failure",
 ]
 
 
@@ -35,8 +36,9 @@ class _Signs(Struct, frozen=True):
     used: float
     most: float
     outdated: float
-    report: float
     repeated: float
+    topic: float
+    focus: float
 
 
 class _Sizes(Struct, frozen=True):
@@ -49,11 +51,14 @@ class _Sizes(Struct, frozen=True):
 class _Table(Struct, frozen=True):
     kinds: dict[BlockKind, tuple[float, float, float]]
     signs: _Signs
+    families: dict[str, float]
     sizes: _Sizes
 
 
 _TABLE = read_table("worth", _Table, "foldaway.compaction")
 SIGNS, SIZES = _TABLE.signs, _TABLE.sizes
+FAMILY_WORTH: Mapping[str, float] = _TABLE.families
+"""What the worth of all that the tools of a family gave is multiplied by, if it is another."""
 
 
 def worth_of(kind: BlockKind, back: int) -> float:

@@ -15,8 +15,8 @@ from foldaway.config.opening import (
     redaction_policy,
     writers_from,
 )
-from foldaway.config.sections import FOLDER_MAY_SET, SECTIONS, Settings, SettingsFile
-from foldaway.config.settings import OTHER_VARIABLES, read_settings, value_of
+from foldaway.config.sections import Settings, SettingsFile
+from foldaway.config.settings import list_settings, read_settings
 from foldaway.config.trust import home_folder, trust_folder, untrust_folder
 
 if TYPE_CHECKING:
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE_NAME",
-    "FOLDER_MAY_SET",
-    "OTHER_VARIABLES",
-    "SECTIONS",
     "Settings",
     "SettingsFile",
     "agent_places",
     "external_memory",
     "home_folder",
+    "list_settings",
     "open_engine",
     "open_memory",
     "open_store",
@@ -43,7 +41,6 @@ __all__ = [
     "trust_folder",
     "untrust_folder",
     "user_file",
-    "value_of",
     "writers_from",
 ]
 

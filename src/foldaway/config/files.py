@@ -14,7 +14,7 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from msgspec import Struct
 
@@ -30,6 +30,7 @@ from foldaway.config.sections import (
     check_range,
     check_type,
     find_setting,
+    unknown_setting,
 )
 from foldaway.config.trust import hash_of, read_trusted_hash
 from foldaway.errors import InvalidSetting, NotReadable
@@ -127,7 +128,7 @@ def _read_bounded(name: str | Path) -> bytes:
     return data
 
 
-def _parse(data: bytes, name: str) -> dict[str, Any]:
+def _parse(data: bytes, name: str) -> dict[str, object]:
     """Return the tables of a file, or raise `NotReadable`."""
     try:
         tables = tomllib.loads(data.decode())
@@ -145,7 +146,7 @@ def _parse(data: bytes, name: str) -> dict[str, Any]:
 
 def review_folder(
     folder: str | Path, environment: Mapping[str, str] | None = None
-) -> tuple[bytes, dict[str, Any]]:
+) -> tuple[bytes, dict[str, object]]:
     """Return the settings file of a folder and what in it needs the user's trust, as written there.
 
     Raises `NotReadable` and `InvalidSetting`: a file with a mistake is not to be trusted.
@@ -158,13 +159,13 @@ def review_folder(
     return data, _not_allowed(tables)
 
 
-def _not_allowed(tables: Mapping[str, Any]) -> dict[str, Any]:
+def _not_allowed(tables: Mapping[str, object]) -> dict[str, object]:
     """Return the settings, as they are written, that only a trusted folder may set."""
     return {
         f"{section}.{key}": value
         for section, held in tables.items()
         if section in SECTIONS and isinstance(held, dict)
-        for key, value in cast("dict[str, Any]", held).items()
+        for key, value in cast("dict[str, object]", held).items()
         if _is_known(section, key, value) and f"{section}.{key}" not in FOLDER_MAY_SET
     }
 
@@ -181,23 +182,22 @@ def _read_whole(name: str, whose: Whose, environment: Mapping[str, str]) -> File
 
 
 def _take(
-    tables: Mapping[str, Any], name: str, environment: Mapping[str, str]
+    tables: Mapping[str, object], name: str, environment: Mapping[str, str]
 ) -> Iterator[tuple[str, Given]]:
     for section, held in tables.items():
         for key, value in _keys(section, held, name).items():
             origin = f"{name}: {section}.{key}"
             if section in TABLES and isinstance(value, dict):
-                yield f"{section}.{key}", Given(_fill_in(value, origin, environment), origin)
+                table = _fill_in(cast("object", value), origin, environment)
+                yield f"{section}.{key}", Given(table, origin)
             elif full := find_setting(section, key):
                 yield full, check_type(section, full.partition(".")[2], value, origin)
             else:
-                raise InvalidSetting.unknown(
-                    f"{section}.{key}", tuple(SECTIONS[section]), value=value, where=name
-                )
+                raise unknown_setting(section, key, value, name)
 
 
 def _take_allowed(
-    tables: Mapping[str, Any], name: str
+    tables: Mapping[str, object], name: str
 ) -> tuple[dict[str, Given], list[Ignored], list[InvalidSetting]]:
     """Return what a folder may set, what it may not, and its mistakes."""
     refused = _not_allowed(tables)
@@ -223,15 +223,18 @@ def _take_allowed(
     return given, [Ignored(_plain(key), why) for key in sorted(refused)], mistakes
 
 
-def _keys(section: str, held: object, name: str) -> dict[str, Any]:
+def _keys(section: str, held: object, name: str) -> dict[str, object]:
     if section not in SECTIONS:
         raise InvalidSetting.unknown(
-            f"[{section}]", [f"[{known}]" for known in SECTIONS], value=held, kind="section",
+            f"[{section}]",
+            [f"[{known}]" for known in SECTIONS],
+            value=held,
+            kind="section",
             where=name,
-        )  # fmt: skip
+        )
     if not isinstance(held, dict):
         raise InvalidSetting(f"{name}: {section}", held, f"a section: [{section}]")
-    return cast("dict[str, Any]", held)
+    return cast("dict[str, object]", held)
 
 
 def _is_known(section: str, key: str, value: object) -> bool:
@@ -259,13 +262,13 @@ def _warnings(
         yield f"{_plain(f'ignored a setting of this folder: {mistakes[0]}')}{more}"
 
 
-def _fill_in(value: Any, origin: str, environment: Mapping[str, str]) -> Any:
+def _fill_in(value: object, origin: str, environment: Mapping[str, str]) -> object:
     """Return options in which `${NAME}` is that variable: keys need not stand in a file."""
     if isinstance(value, dict):
-        table = cast("dict[str, Any]", value)
+        table = cast("dict[str, object]", value)
         return {key: _fill_in(one, f"{origin}.{key}", environment) for key, one in table.items()}
     if isinstance(value, list):
-        return [_fill_in(one, origin, environment) for one in cast("list[Any]", value)]
+        return [_fill_in(one, origin, environment) for one in cast("list[object]", value)]
     if not isinstance(value, str):
         return value
     for name in _VARIABLE.findall(value):

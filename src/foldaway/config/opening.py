@@ -81,10 +81,14 @@ def open_memory(
     names that the host has itself. Settings are read if none are given. Raises what
     `read_settings` and `external_memory` raise.
     """
+    from foldaway.errors import InvalidSetting
     from foldaway.memory import FilesProvider, MemoryManager, memory_folder
     from foldaway.redaction import Redactor
     from foldaway.sessions import recall_from, redactor_of
+    from foldaway.stores import Store
 
+    if store is not None:
+        InvalidSetting.check_type("store", store, Store, "what open_store() returns")
     chosen = read_settings(environment=environment) if settings is None else settings
     redact = None if store is None else redactor_of(store, policy=redaction_policy(chosen))
     if store is None and (chosen.rules_files or chosen.rules_without):
@@ -129,7 +133,7 @@ def open_engine(
 
 def compressor_settings(chosen: Settings) -> dict[str, Any]:
     """Return what our own engine is made with by the settings."""
-    from foldaway.engine import LoggingRedactor, Model  # a plain check needs no engine
+    from foldaway.engine import Model, make_redactor  # a plain check needs no engine
 
     given: dict[str, Any] = {
         "model": Model(chosen.model, cache_ttl=chosen.cache_ttl),
@@ -139,7 +143,7 @@ def compressor_settings(chosen: Settings) -> dict[str, Any]:
         "summarizer": writers_from(chosen),
     }
     if chosen.rules_files or chosen.rules_without:
-        given["redact"] = LoggingRedactor(redaction_policy(chosen))
+        given["redact"] = make_redactor(redaction_policy(chosen))
     return given
 
 

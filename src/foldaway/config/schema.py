@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from msgspec.structs import fields
 
@@ -20,7 +20,7 @@ _CHOICES = {
         if get_origin(field.type) is Literal
     },
 }
-_TYPES: Mapping[Kind, dict[str, Any]] = {
+_TYPES: Mapping[Kind, dict[str, object]] = {
     "bool": {"type": "boolean"},
     "int": {"type": "integer"},
     "float": {"type": "number"},
@@ -35,7 +35,7 @@ _HEADING = """\
 """
 
 
-def settings_schema() -> dict[str, Any]:
+def settings_schema() -> dict[str, object]:
     """Return the JSON Schema of a settings file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -53,7 +53,7 @@ def settings_schema() -> dict[str, Any]:
     }
 
 
-def _property(section: str, key: str) -> dict[str, Any]:
+def _property(section: str, key: str) -> dict[str, object]:
     name = f"{section}.{key}"
     default = value_of(Settings(), name)
     found = {**_TYPES[SECTIONS[section][key]], "description": describe(section, key)}

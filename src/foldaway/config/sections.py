@@ -57,7 +57,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     summarizer_url: str = ""
     summarizer_key_variable: str = ""
     """The variable with the key for that address; "" sends a vendor's key to that vendor alone."""
-    fallback_summarizer: str = "none"
+    fallback_summarizer: str = "main"
+    """Who is asked once if it fails: `main`, the conversation's own model where the summarizer is
+    asked, another one by its name, or `none`."""
     fallback_when_complex: bool = False
     """Whether the fallback is asked first if much was changed or is open."""
     reuse_prompt_cache: bool = False
@@ -82,7 +84,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The name of the external memory, ours or one that another package registers; "" is none."""
     memory_template: str = ""
     """A pattern of what a host puts around the user's words; its group `words` is the user's."""
-    memory_options: Mapping[str, Mapping[str, Any]] = {}
+    memory_options: Mapping[str, Mapping[str, object]] = {}
     """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
     rules_files: Sequence[str] = ()
     """TOML files with redaction rules of the user's own."""
@@ -137,9 +139,14 @@ FIELDS: Mapping[str, str] = {
 """The field of `Settings` for each key outside [compression] and [input]."""
 
 _KINDS: Mapping[object, Kind] = {
-    bool: "bool", int: "int", int | None: "int", float: "float", str: "str",
-    Mapping[str, int]: "limits", Sequence[str]: "names",
-}  # fmt: skip
+    bool: "bool",
+    int: "int",
+    int | None: "int",
+    float: "float",
+    str: "str",
+    Mapping[str, int]: "limits",
+    Sequence[str]: "names",
+}
 
 
 def _kind_of(type_: object) -> Kind:
@@ -162,20 +169,42 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = _sections()
 """The sections of a settings file, their keys, and what each key holds."""
 RENAMED: Mapping[str, str] = {"summarizer.rides_prefix": "summarizer.reuse_prompt_cache"}
 """Settings that had another name, which is still accepted."""
+FORMER: Mapping[str, tuple[str, str]] = {
+    "compression.summary_max_tokens": ("compression.summary_tokens", ""),
+    "compression.arrival_tokens": ("compression.arrival_tools", ", where * is every tool"),
+    **{
+        f"compression.{key}": ("", "")
+        for key in (
+            "small_window",
+            "pressure",
+            "summary_ratio",
+            "summary_min_tokens",
+            "summary_window_share",
+            "digest_from_chars",
+            "argument_chars",
+            "ineffective_saving",
+            "ineffective_limit",
+        )
+    },
+}
+"""Settings that are refused today: the one that has their place, "" if none has, and how it differs
+from them."""
 
 TABLES = frozenset({"memory"})
 """Sections that hold tables of others: the options of an external memory, under its name."""
 
-FOLDER_MAY_SET = frozenset({
-    # numbers and switches name no address, command, file or package
-    *(f"compression.{key}" for key, kind in SECTIONS["compression"].items() if kind != "str"),
-    "compression.arrival",
-    "model.name",
-    "model.context_length",
-    "model.output_tokens",
-    "caching.ttl",
-    "sessions.mode",
-})  # fmt: skip
+FOLDER_MAY_SET = frozenset(
+    {
+        # numbers and switches name no address, command, file or package
+        *(f"compression.{key}" for key, kind in SECTIONS["compression"].items() if kind != "str"),
+        "compression.arrival",
+        "model.name",
+        "model.context_length",
+        "model.output_tokens",
+        "caching.ttl",
+        "sessions.mode",
+    }
+)
 """What the foldaway.toml of a folder may set. Everything else, new settings too, is the user's own:
 anyone who wrote the folder is not the user."""
 
@@ -187,10 +216,14 @@ ONE_OF: Mapping[str, tuple[str, ...]] = {
 }
 """The words that a setting may be, if it is a choice among words."""
 _LEAST: Mapping[str, float] = {
-    "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
-    "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
+    "model.context_length": 1,
+    "model.output_tokens": 0,
+    "summarizer.timeout": 0.001,
+    "summarizer.context_length": 1,
+    "sessions.retention_days": 0,
+    "sessions.retention_mb": 0,
     **{f"input.{field.name}": 1 for field in fields(Limits)},
-}  # fmt: skip
+}
 _Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """The whole numbers of TOML; Python would read more, and fail when it multiplies them."""
 _FILES = frozenset({"redaction.rules_files"})
@@ -202,9 +235,15 @@ _PATTERNS = frozenset({"memory.template"})
 """Settings that are regular expressions."""
 
 _YES_NO = {
-    "true": True, "1": True, "yes": True, "on": True,
-    "false": False, "0": False, "no": False, "off": False,
-}  # fmt: skip
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
 
 
 def _split(text: str) -> list[str]:
@@ -238,6 +277,20 @@ def find_setting(section: str, key: str) -> str:
     """Return the name that a key of a section has today; "" if there is no such setting."""
     name = RENAMED.get(f"{section}.{key}", f"{section}.{key}")
     return name if name.partition(".")[2] in SECTIONS[section] else ""
+
+
+def unknown_setting(section: str, key: str, value: object, where: str) -> InvalidSetting:
+    """Return the error for a key of a file that is not a setting: what to write if it was one."""
+    name = f"{section}.{key}"
+    if name in FORMER:
+        return former_setting(f"{where}: {name}", value, *FORMER[name])
+    return InvalidSetting.unknown(name, tuple(SECTIONS[section]), value=value, where=where)
+
+
+def former_setting(origin: str, value: object, new: str, differs: str) -> InvalidSetting:
+    """Return the error for a setting that was `origin` and is `new` today, "" if it is gone."""
+    what = f"is now {new}{differs}" if new else "is no longer a setting; delete it"
+    return InvalidSetting(origin, value, "left out", message=f"{origin} {what}")
 
 
 def parse_text(section: str, key: str, text: str, origin: str) -> Given:

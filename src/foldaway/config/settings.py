@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import cast
 
 from foldaway._core import Policy, log_event
 from foldaway.config.files import read_files
 from foldaway.config.sections import (
     FIELDS,
+    FORMER,
     RENAMED,
     SECTIONS,
     TABLES,
@@ -18,6 +19,7 @@ from foldaway.config.sections import (
     Settings,
     SettingsFile,
     check_range,
+    former_setting,
     parse_text,
 )
 from foldaway.dialects import Limits
@@ -26,10 +28,19 @@ PREFIX = "FOLDAWAY_"
 OTHER_VARIABLES = frozenset(
     PREFIX + name
     for name in (
-        "AGENTS", "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "LOG_LEVEL", "SESSION", "SOAK",
-        "STREAM_MB", "TEST_POSTGRES",
+        "AGENTS",
+        "CONFIG",
+        "DATA",
+        "DEBUG",
+        "FUZZ_SECONDS",
+        "HOME",
+        "LOG_LEVEL",
+        "SESSION",
+        "SOAK",
+        "STREAM_MB",
+        "TEST_POSTGRES",
     )
-)  # fmt: skip
+)
 """Variables of ours that are no settings."""
 
 _SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
@@ -84,7 +95,7 @@ def _is_another(key: str, given: Mapping[str, Given], layer: Mapping[str, Given]
     return len(set(kinds)) > 1
 
 
-def value_of(settings: Settings, name: str) -> Any:
+def value_of(settings: Settings, name: str) -> object:
     """Return the value in effect of a setting by its name, "section.key"."""
     section, _, key = name.partition(".")
     if section == "compression":
@@ -92,6 +103,13 @@ def value_of(settings: Settings, name: str) -> Any:
     if section == "input":
         return getattr(settings.limits, key)
     return getattr(settings, FIELDS[name]) if name in FIELDS else settings.memory_options[key]
+
+
+def list_settings(settings: Settings) -> list[tuple[str, object, str]]:
+    """Return every setting with its value and its origin, which is "" for a default."""
+    names = [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
+    names += [name for name in settings.origins if name not in names]
+    return [(name, value_of(settings, name), settings.origins.get(name, "")) for name in names]
 
 
 def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Given], list[str]]:
@@ -102,18 +120,25 @@ def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Given],
     names = {f"{PREFIX}{key.upper()}": ("compression", key) for key in SECTIONS["compression"]}
     names |= {f"{PREFIX}{name}": place for name, place in _SHORT.items()}
     names |= {
-        f"{PREFIX}{section}_{key}".upper(): (section, key)
+        _variable(f"{section}.{key}"): (section, key)
         for section, keys in SECTIONS.items()
         for key in keys
     }
     for old, new in RENAMED.items():
         section, _, key = new.partition(".")
-        names[f"{PREFIX}{old.replace('.', '_')}".upper()] = (section, key)
+        names[_variable(old)] = (section, key)
+    former = {
+        f"{PREFIX}{begin}{old.partition('.')[2]}".upper(): (new and _variable(new), differs)
+        for old, (new, differs) in FORMER.items()
+        for begin in ("", "compression_")
+    }
     found: dict[str, Given] = {}
     warnings: list[str] = []
     for variable in sorted(environment, key=lambda name: (len(name), name)):
         if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
             continue
+        if variable in former:
+            raise former_setting(variable, environment[variable], *former[variable])
         if variable not in names:
             near = get_close_matches(variable, [*names, f"{PREFIX}CONFIG", f"{PREFIX}HOME"], 1)
             hint = f"; did you mean {near[0]}?" if near else ""
@@ -124,19 +149,27 @@ def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Given],
     return found, warnings
 
 
+def _variable(name: str) -> str:
+    """Return the long form of the variable of a setting."""
+    return f"{PREFIX}{name.replace('.', '_')}".upper()
+
+
 def _settings(
     given: Mapping[str, Given], files: tuple[SettingsFile, ...], warnings: tuple[str, ...]
 ) -> Settings:
     for key, one in given.items():
         check_range(key, one)
     policy, limits = (
-        {key: given[f"{section}.{key}"].value for key in SECTIONS[section]
-         if f"{section}.{key}" in given}
+        {
+            key: given[f"{section}.{key}"].value
+            for key in SECTIONS[section]
+            if f"{section}.{key}" in given
+        }
         for section in ("compression", "input")
-    )  # fmt: skip
+    )
     values = {field: given[key].value for key, field in FIELDS.items() if key in given}
     tables = {
-        key.partition(".")[2]: cast("Mapping[str, Any]", one.value)
+        key.partition(".")[2]: cast("Mapping[str, object]", one.value)
         for key, one in given.items()
         if key.partition(".")[0] in TABLES and isinstance(one.value, dict)
     }

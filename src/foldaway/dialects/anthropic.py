@@ -48,9 +48,17 @@ _WIRE_ROLES: dict[Role, str] = {
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 _SERVER_RESULT = "_tool_result"
 _OWN_BLOCKS = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "compaction",
-     "container_upload", "search_result", *_SERVER_CALLS}
-)  # fmt: skip
+    {
+        "tool_use",
+        "tool_result",
+        "thinking",
+        "redacted_thinking",
+        "compaction",
+        "container_upload",
+        "search_result",
+        *_SERVER_CALLS,
+    }
+)
 _BLOCK = Places("content")
 _SYSTEM_BLOCK = Places("system")
 _MODEL = re.compile(r"claude|(?:[a-z]+\.)?anthropic\.")
@@ -76,9 +84,15 @@ def _message(wire: Any, position: int) -> Message:
         parts = _content(content, _BLOCK, "content", flaws, position)
     own_id = wire.get("id")
     return Message(
-        role, parts, position, own_id if type(own_id) is str else "", "real", wire, True,
+        role,
+        parts,
+        position,
+        own_id if type(own_id) is str else "",
+        "real",
+        wire,
+        True,
         flaws.found,
-    )  # fmt: skip
+    )
 
 
 def _content(
@@ -93,8 +107,12 @@ def _content(
             if type(part) is not Text or (part.text and not part.text.isspace()):
                 parts.append(part)
             else:
-                flaws.add("content-present", f"{place}.text", "is a text without words",
-                          "remove the block, or give it text")  # fmt: skip
+                flaws.add(
+                    "content-present",
+                    f"{place}.text",
+                    "is a text without words",
+                    "remove the block, or give it text",
+                )
     elif content is not None and (type(content) is not str or content.strip()):
         parts.append(
             Text(content, at) if type(content) is str else flaws.text_instead_of(content, at)
@@ -145,10 +163,15 @@ def _plain_block(block: Any, at: str, flaws: Flaws) -> Part:
 def _call(block: Any, at: str, flaws: Flaws, fallback: str, kind: Any) -> ToolCall:
     before = flaws.found
     return ToolCall(
-        call_id(block, "id", at, flaws, fallback), call_name(block, at, flaws),
-        arguments_text(block.get("input"), f"{at}.input", flaws), kind, "", at, block,
+        call_id(block, "id", at, flaws, fallback),
+        call_name(block, at, flaws),
+        arguments_text(block.get("input"), f"{at}.input", flaws),
+        kind,
+        "",
+        at,
+        block,
         flaws.found is before,
-    )  # fmt: skip
+    )
 
 
 def _result(block: Any, at: str, flaws: Flaws) -> ToolResult:
@@ -434,7 +457,13 @@ def _plain_text(data: str, position: int) -> str:
 
 
 DIALECT = Dialect(
-    name="anthropic", list_key="messages", decode=decode, encode=encode, arrange=arrange,
-    likeness=likeness, system_key="system", decode_system=decode_system,
+    name="anthropic",
+    list_key="messages",
+    decode=decode,
+    encode=encode,
+    arrange=arrange,
+    likeness=likeness,
+    system_key="system",
+    decode_system=decode_system,
     encode_system=encode_system,
-)  # fmt: skip
+)

@@ -63,7 +63,7 @@ def wire_rules(
     """
     body = transcript.frame.body
     if drops_stale and profile.bound_thinking_models and body is not None:
-        asking = replace(transcript.frame, body={**body, **drop_settings(body)})
+        asking = replace(transcript.frame, body={**body, **drop_settings(body).fields})
         transcript = replace(transcript, frame=asking)
     encode = dialect_named(transcript.dialect).encode
 

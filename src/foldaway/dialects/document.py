@@ -19,10 +19,10 @@ from foldaway.dialects.jsontext import (
     split_object,
 )
 from foldaway.dialects.jsontext import dump_bytes as dump_json
-from foldaway.dialects.limits import DEFAULT_LIMITS, GZIP, Limits, unpack
+from foldaway.dialects.limits import GZIP, Limits
 from foldaway.dialects.loading import dump as dump_value
-from foldaway.dialects.loading import load_parsed
-from foldaway.dialects.registry import LIST_KEYS, dialect_named
+from foldaway.dialects.loading import has_list, load_parsed
+from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.shape import kind_of
 from foldaway.errors import NotReadable
 from foldaway.transcript import Transcript
@@ -60,54 +60,83 @@ class Document(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     compressed: bool = False
 
+    @classmethod
+    def read(
+        cls, data: bytes, *, dialect: str | None = None, limits: Limits = Limits()
+    ) -> Document:
+        """Return the transcripts in `data`, or raise `NotReadable` with the line or path at fault.
 
-def read_document(
-    data: bytes, *, dialect: str | None = None, limits: Limits = DEFAULT_LIMITS
-) -> Document:
-    """Return the transcripts in `data`, or raise `NotReadable` with the line or path at fault.
+        JSON (a message list, an object that holds one, a list of such objects), JSON lines (a
+        message or such an object a line) and gzip of these are detected from the data. A torn line
+        is recovered as far as whole objects go. What decompresses to more than the limit is
+        refused.
+        """
+        compressed = data[:2] == GZIP
+        text = limits.unpack(data)
+        body = text[len(_BOM) :] if text[:3] == _BOM else text
+        _refuse_other_encodings(text)
+        if not body.strip():
+            raise NotReadable("is empty", remedy="give a transcript with at least one message")
+        if body.lstrip()[:1] not in (b"[", b"{") and not _has_whole_line(body):
+            raise _no_transcript(body)
+        try:
+            found = (
+                _read_lines(body, dialect)
+                if _is_lines(body, dialect)
+                else _read_value(body, dialect)
+            )
+        except RecursionError:
+            raise depth_error() from None
+        return replace(found, source=text, compressed=compressed)
 
-    JSON (a message list, an object that holds one, a list of such objects), JSON lines (a message
-    or such an object a line) and gzip of these are detected from the data. A torn line is
-    recovered as far as whole objects go. What decompresses to more than the limit is refused.
-    """
-    compressed = data[:2] == GZIP
-    text = unpack(data, limits)
-    body = text[len(_BOM) :] if text[:3] == _BOM else text
-    _refuse_other_encodings(text)
-    if not body.strip():
-        raise NotReadable("is empty", remedy="give a transcript with at least one message")
-    if body.lstrip()[:1] not in (b"[", b"{") and not _has_whole_line(body):
-        raise _no_transcript(body)
-    try:
-        found = (
-            _read_lines(body, dialect) if _is_lines(body, dialect) else _read_value(body, dialect)
-        )
-    except RecursionError:
-        raise depth_error() from None
-    return replace(found, source=text, compressed=compressed)
+    @classmethod
+    def of(
+        cls, sessions: Sequence[tuple[Transcript, str, str]], warnings: Sequence[str] = ()
+    ) -> Document:
+        """Return transcripts that did not come from such a file, as if they had: one as a JSON
+        value, several as an object a line. Each comes with its name and its model; what a
+        compaction wrote is known to be that still.
+        """
+        is_one = len(sessions) == 1
+        records: list[Record] = []
+        for number, (transcript, name, model) in enumerate(sessions, 1):
+            value: Any = dump_value(transcript)
+            if not is_one and transcript.frame.body is None:
+                value = {dialect_named(transcript.dialect).list_key: value}
+            loaded = load_parsed(value, dialect=transcript.dialect)
+            origins = [one.origin for one in transcript.messages]
+            if len(loaded.messages) == len(origins):
+                messages = [
+                    replace(one, origin=origins[at]) for at, one in enumerate(loaded.messages)
+                ]
+                loaded = replace(loaded, messages=tuple(messages))
+            records.append(Record(loaded, dump_json(value), number, "" if is_one else name, model))
+        source = b"\n".join(record.source for record in records) + b"\n"
+        return cls("value" if is_one else "record lines", tuple(records), source, tuple(warnings))
 
+    def write(self, transcripts: Sequence[Transcript]) -> bytes:
+        """Return the document with its transcripts replaced, one for one, uncompressed.
 
-def document_of(
-    sessions: Sequence[tuple[Transcript, str, str]], warnings: Sequence[str] = ()
-) -> Document:
-    """Return transcripts that did not come from such a file, as if they had: one as a JSON value,
-    several as an object a line. Each comes with its name and its model; what a compaction wrote is
-    known to be that still.
-    """
-    is_one = len(sessions) == 1
-    records: list[Record] = []
-    for number, (transcript, name, model) in enumerate(sessions, 1):
-        value: Any = dump_value(transcript)
-        if not is_one and transcript.frame.body is None:
-            value = {dialect_named(transcript.dialect).list_key: value}
-        loaded = load_parsed(value, dialect=transcript.dialect)
-        origins = [one.origin for one in transcript.messages]
-        if len(loaded.messages) == len(origins):
-            messages = [replace(one, origin=origins[at]) for at, one in enumerate(loaded.messages)]
-            loaded = replace(loaded, messages=tuple(messages))
-        records.append(Record(loaded, dump_json(value), number, "" if is_one else name, model))
-    source = b"\n".join(record.source for record in records) + b"\n"
-    return Document("value" if is_one else "record lines", tuple(records), source, tuple(warnings))
+        If nothing changed the bytes are the ones that were read; where something did, every
+        message that was not touched keeps its own bytes.
+        """
+        pairs = list(zip(self.records, transcripts, strict=True))
+        if not self.warnings and all(
+            record.transcript is transcript for record, transcript in pairs
+        ):
+            return self.source
+        pieces = [
+            record.source if record.transcript is transcript else _splice(record, transcript)
+            for record, transcript in pairs
+        ]
+        mark = _BOM if self.source[:3] == _BOM else b""
+        match self.layout:
+            case "value":
+                return mark + pieces[0]
+            case "message lines" | "record lines":
+                return mark + b"\n".join(piece.rstrip(b"\r\n") for piece in pieces) + b"\n"
+            case "record list":
+                return mark + b"[" + b",\n".join(pieces) + b"]\n"
 
 
 def _refuse_other_encodings(text: bytes) -> None:
@@ -132,31 +161,6 @@ def _no_transcript(body: bytes) -> NotReadable:
     )
 
 
-def write_document(document: Document, transcripts: Sequence[Transcript]) -> bytes:
-    """Return `document` with its transcripts replaced, one for one, uncompressed.
-
-    If nothing changed the bytes are the ones that were read; where something did, every
-    message that was not touched keeps its own bytes.
-    """
-    pairs = list(zip(document.records, transcripts, strict=True))
-    if not document.warnings and all(
-        record.transcript is transcript for record, transcript in pairs
-    ):
-        return document.source
-    pieces = [
-        record.source if record.transcript is transcript else _splice(record, transcript)
-        for record, transcript in pairs
-    ]
-    mark = _BOM if document.source[:3] == _BOM else b""
-    match document.layout:
-        case "value":
-            return mark + pieces[0]
-        case "message lines" | "record lines":
-            return mark + b"\n".join(piece.rstrip(b"\r\n") for piece in pieces) + b"\n"
-        case "record list":
-            return mark + b"[" + b",\n".join(pieces) + b"]\n"
-
-
 def _is_lines(text: bytes, dialect: str | None) -> bool:
     """Return whether `text` is JSON lines.
 
@@ -172,7 +176,7 @@ def _is_lines(text: bytes, dialect: str | None) -> bool:
     if whole:
         alone = whole[0][1]
         is_item = dialect == "openai-responses" and type(alone.get("type")) is str
-        is_message = not _has_list(alone) and ("role" in alone or "from" in alone or is_item)
+        is_message = not has_list(alone) and ("role" in alone or "from" in alone or is_item)
         return left > 0 or len(whole) > 1 or bool(rest.strip()) or is_message
     if not _has_whole_line(rest):
         return False
@@ -192,7 +196,7 @@ def _has_whole_line(text: bytes) -> bool:
                 value = parse(line)
             except NotReadable:
                 continue
-            if _has_list(value) or "role" in value or "from" in value or "type" in value:
+            if has_list(value) or "role" in value or "from" in value or "type" in value:
                 return True
     return False
 
@@ -204,7 +208,7 @@ def _read_value(text: bytes, dialect: str | None) -> Document:
     except NotReadable:
         _refuse_lists_a_line(text)
         raise
-    if isinstance(value, list) and value and all(_has_list(element) for element in value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, list) and value and all(has_list(element) for element in value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         pieces = split_list(text)
         records = [
             _record(element, bytes(pieces[at]), dialect, f"$[{at}]")
@@ -244,10 +248,6 @@ def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int 
         raise error.at(where) from None
 
 
-def _has_list(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in LIST_KEYS)  # pyright: ignore[reportUnknownMemberType]
-
-
 def _read_lines(text: bytes, dialect: str | None) -> Document:
     warnings: list[str] = []
     rows: list[tuple[int, bytes, Any]] = []
@@ -268,7 +268,7 @@ def _read_lines(text: bytes, dialect: str | None) -> Document:
             where=warnings[0].partition(":")[0],
             remedy="every line of a JSON lines file is one object",
         )
-    if rows and all(_has_list(value) for _, _, value in rows):
+    if rows and all(has_list(value) for _, _, value in rows):
         records = [
             _record(value, piece, dialect, f"line {number}", number)
             for number, piece, value in rows

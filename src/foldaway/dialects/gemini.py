@@ -46,9 +46,13 @@ from foldaway.transcript import (
 _ROLES: dict[Any, Role] = {None: "user", "user": "user", "model": "assistant", "function": "user"}
 _WIRE_ROLES: dict[Role, str] = {"user": "user", "tool": "user", "assistant": "model"}
 _NEAR_ROLES = {
-    "assistant": "model", "ai": "model", "bot": "model", "gpt": "model",
-    "human": "user", "tool": "user",
-}  # fmt: skip
+    "assistant": "model",
+    "ai": "model",
+    "bot": "model",
+    "gpt": "model",
+    "human": "user",
+    "tool": "user",
+}
 _CAMEL = {
     "function_call": "functionCall",
     "function_response": "functionResponse",
@@ -68,9 +72,16 @@ _BESIDE = frozenset(
 )
 _DATA = frozenset({"text", *_CAMEL, *_CAMEL.values()})
 _SETTINGS = frozenset(
-    {"systemInstruction", "system_instruction", "generationConfig", "generation_config",
-     "safetySettings", "toolConfig", "cachedContent"}
-)  # fmt: skip
+    {
+        "systemInstruction",
+        "system_instruction",
+        "generationConfig",
+        "generation_config",
+        "safetySettings",
+        "toolConfig",
+        "cachedContent",
+    }
+)
 _PART = Places("parts")
 _SYSTEM_KEYS = ("systemInstruction", "system_instruction")
 
@@ -100,9 +111,12 @@ def _message(wire: Any, position: int, waiting: _Waiting) -> Message:
 def _guess_role(name: Any, flaws: Flaws) -> Role:
     near = _NEAR_ROLES.get(name) if type(name) is str else None
     flaws.add(
-        "role-known", "role", f"role is {quote(name)}; known: user, model",
-        f"use {near!r}" if near else "use user or model", mendable=near is not None,
-    )  # fmt: skip
+        "role-known",
+        "role",
+        f"role is {quote(name)}; known: user, model",
+        f"use {near!r}" if near else "use user or model",
+        mendable=near is not None,
+    )
     return _ROLES[near] if near else "system" if name == "system" else "unknown"
 
 
@@ -414,7 +428,14 @@ class _Waiting:
 
 
 DIALECT = Dialect(
-    name="gemini", list_key="contents", decode=decode, encode=encode, arrange=arrange,
-    likeness=likeness, system_key="systemInstruction", decode_system=decode_system,
-    encode_system=encode_system, pairs_by_order=True,
-)  # fmt: skip
+    name="gemini",
+    list_key="contents",
+    decode=decode,
+    encode=encode,
+    arrange=arrange,
+    likeness=likeness,
+    system_key="systemInstruction",
+    decode_system=decode_system,
+    encode_system=encode_system,
+    pairs_by_order=True,
+)

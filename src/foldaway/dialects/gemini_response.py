@@ -18,8 +18,11 @@ _SINGLE = ("output", "result", "content", "error")
 _KINDS: dict[str, MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _DATA_KEYS = ("inlineData", "inline_data", "fileData", "file_data")
 _USUAL: dict[MediaKind, str] = {
-    "image": "image/png", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf",
-}  # fmt: skip
+    "image": "image/png",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+    "document": "application/pdf",
+}
 
 
 def decode_response(answer: Payload, at: str, flaws: Flaws) -> tuple[tuple[Part, ...], bool]:
@@ -125,9 +128,14 @@ def decode_data(wire: Payload, key: str, at: str, flaws: Flaws) -> Media:
         if type(value) is not str:
             flaws.wrong_type(f"{at}.{key}.{name}", value, "a string", mendable=False)
     return Media(
-        kind, mime, data if type(data) is str else "", url if type(url) is str else "", at, wire,
+        kind,
+        mime,
+        data if type(data) is str else "",
+        url if type(url) is str else "",
+        at,
+        wire,
         flaws.found is before,
-    )  # fmt: skip
+    )
 
 
 def encode_data(part: Media, position: int) -> Any:

@@ -10,8 +10,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from msgspec.structs import replace
-
 from foldaway.dialects.dialect import Dialect
 from foldaway.dialects.jsontext import depth_error, no_number
 from foldaway.dialects.registry import LIST_KEYS, detect, dialect_named
@@ -30,6 +28,20 @@ def load(value: Any, *, dialect: str | None = None) -> Transcript:
     the payloads of their messages. The dialect is found from the data if none is named. Raises
     `NotReadable` if there are no messages, or something that JSON cannot say.
     """
+    if dialect is not None:
+        dialect_named(dialect)
+    if isinstance(value, (str, bytes, bytearray, memoryview)):
+        raise NotReadable(
+            f"is of type {type(value).__name__}, not a message list",
+            where="$",
+            remedy="parse the JSON first",
+        )
+    if isinstance(value, (Message, Transcript)):
+        raise NotReadable(
+            f"is a {type(value).__name__.lower()} that was loaded already",
+            where="$",
+            remedy="dump() it first",
+        )
     try:
         return load_parsed(plain(value), dialect=dialect)
     except RecursionError:
@@ -65,8 +77,15 @@ def dump(transcript: Transcript) -> Any:
     """Return the wire value of a transcript, in its frame.
 
     Messages that nobody changed are their own payload objects; if nothing changed at all,
-    `dump(load(x))` holds the very elements of `x`.
+    `dump(load(x))` holds the very elements of `x`. Raises `NotReadable` for anything but a
+    transcript.
     """
+    if type(transcript) is not Transcript:
+        raise NotReadable(
+            f"is of type {type(transcript).__name__}, not a transcript",
+            where="$",
+            remedy="give what load() returned",
+        )
     encode = dialect_named(transcript.dialect).encode
     body = transcript.frame.body
     items = [
@@ -85,11 +104,6 @@ def _is_as_given(message: Message) -> bool:
     return message.intact and (message.wire is not None or message.role == "unknown")
 
 
-def with_messages(transcript: Transcript, messages: Sequence[Message]) -> Transcript:
-    """Return the transcript with other messages in the same frame."""
-    return replace(transcript, messages=tuple(messages))
-
-
 def list_key(body: Payload, dialect: str | None = None) -> str:
     """Return the field of `body` that holds the message list, or raise `NotReadable`."""
     wanted = dialect_named(dialect).list_key if dialect else ""
@@ -100,6 +114,30 @@ def list_key(body: Payload, dialect: str | None = None) -> str:
     raise NotReadable(
         "holds no message list", where="$", remedy=f"expected a list under one of {known}"
     )
+
+
+def sole_list_key(body: Mapping[str, Any], dialect: str) -> str:
+    """Return the field that holds the message list; raise `NotReadable` if there is none, or two.
+
+    If there are two, the dialect says which; it is "" if that is not known.
+    """
+    if isinstance(body.get("input"), str):
+        return "input"
+    fields = {**body}
+    key = list_key(fields, dialect or None)
+    lists = [name for name in LIST_KEYS if isinstance(fields.get(name), list)]
+    if len(lists) > 1 and (not dialect or dialect_named(dialect).list_key not in lists):
+        raise NotReadable(
+            f"holds {len(lists)} lists, {' and '.join(map(repr, lists))}",
+            where="$",
+            remedy="send one of them, or name the provider",
+        )
+    return key
+
+
+def has_list(value: Any) -> bool:
+    """Return whether a value is an object that holds a message list."""
+    return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in LIST_KEYS)
 
 
 def _is_text_input(body: Payload) -> bool:
@@ -158,15 +196,18 @@ def _rebuild(value: Any, depth: int) -> Any:
         case str():
             return str.__getitem__(value, slice(None))
         case float() if not math.isfinite(value):
-            raise no_number({math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN"))
+            raise no_number({math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN"), "$")
         case int() | float():
             return value
         case Mapping():
-            made = {_key(key): _rebuild(inner, depth + 1) for key, inner in value.items()}
+            made = {
+                (name := _key(key)): _rebuild_at(f".{name}", inner, depth + 1)
+                for key, inner in value.items()
+            }
             same = type(value) is dict and all(made[key] is value.get(key, made) for key in made)
             return value if same else made
         case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
-            items = [_rebuild(inner, depth + 1) for inner in value]
+            items = [_rebuild_at(at, inner, depth + 1) for at, inner in enumerate(value)]
             same = type(value) is list and all(map(_is, items, value))
             return value if same else items
         case _:
@@ -174,10 +215,22 @@ def _rebuild(value: Any, depth: int) -> Any:
             if callable(dump):
                 return _rebuild(dump(mode="json", exclude_unset=True), depth + 1)
             raise NotReadable(
-                f"holds a {type(value).__name__}, which JSON does not have",
+                f"is of type {type(value).__name__}, which JSON does not have",
                 where="$",
                 remedy="give dicts, lists, texts and numbers",
             )
+
+
+def _rebuild_at(step: str | int, value: Any, depth: int) -> Any:
+    """Return a value inside another one in plain dicts and lists; an error names the place."""
+    if type(value) in _PLAIN:
+        return value
+    try:
+        return _rebuild(value, depth)
+    except NotReadable as error:
+        if not error.where:  # nested too deeply: the place is everywhere
+            raise
+        raise error.inside(step if isinstance(step, str) else f"[{step}]") from None
 
 
 def _is(one: Any, other: Any) -> bool:
@@ -187,7 +240,7 @@ def _is(one: Any, other: Any) -> bool:
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise NotReadable(
-            f"holds a key that is a {type(key).__name__}",
+            f"has a key of type {type(key).__name__}",
             where="$",
             remedy="the keys of an object are texts",
         )

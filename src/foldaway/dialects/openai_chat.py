@@ -43,9 +43,16 @@ _ROLES: dict[str, Role] = {
     "function": "tool",
 }
 _OWNED = frozenset(
-    {"role", "content", "tool_calls", "tool_call_id", "reasoning_content", "refusal",
-     "function_call"}
-)  # fmt: skip
+    {
+        "role",
+        "content",
+        "tool_calls",
+        "tool_call_id",
+        "reasoning_content",
+        "refusal",
+        "function_call",
+    }
+)
 _BLOCK = Places("content")
 _CALL = Places("tool_calls")
 
@@ -85,9 +92,15 @@ def _message(wire: Any, position: int) -> Message:
         flaws.empty("content")
     own_id = wire.get("id")
     return Message(
-        role, tuple(parts), position, own_id if type(own_id) is str else "", "real", wire, True,
+        role,
+        tuple(parts),
+        position,
+        own_id if type(own_id) is str else "",
+        "real",
+        wire,
+        True,
         flaws.found,
-    )  # fmt: skip
+    )
 
 
 def _blocks(content: Any, parts: list[Part], flaws: Flaws) -> None:
@@ -157,9 +170,14 @@ def _call_of(call: Any, at: str, flaws: Flaws, fallback: str) -> ToolCall:
         custom = call["custom"]
         given = custom.get("input")
         return ToolCall(
-            call_id(call, "id", at, flaws, fallback), call_name(custom, f"{at}.custom", flaws),
-            given if type(given) is str else "", "custom", "", at, call,
-        )  # fmt: skip
+            call_id(call, "id", at, flaws, fallback),
+            call_name(custom, f"{at}.custom", flaws),
+            given if type(given) is str else "",
+            "custom",
+            "",
+            at,
+            call,
+        )
     function = call.get("function")
     if type(function) is not dict:
         flaws.wrong_type(f"{at}.function", function, "an object with a name", mendable=False)
@@ -168,9 +186,14 @@ def _call_of(call: Any, at: str, flaws: Flaws, fallback: str) -> ToolCall:
     if type(arguments) is not str:
         arguments = flaws.arguments(arguments, f"{at}.function.arguments")
     return ToolCall(
-        call_id(call, "id", at, flaws, fallback), call_name(function, f"{at}.function", flaws),
-        arguments, "function", "", at, call,
-    )  # fmt: skip
+        call_id(call, "id", at, flaws, fallback),
+        call_name(function, f"{at}.function", flaws),
+        arguments,
+        "function",
+        "",
+        at,
+        call,
+    )
 
 
 def _legacy_call(call: Any, flaws: Flaws) -> ToolCall:
@@ -316,6 +339,10 @@ def likeness(items: Sequence[Any], body: Any) -> int:
 
 
 DIALECT = Dialect(
-    name="openai-chat", list_key="messages", decode=decode, encode=encode, arrange=arrange,
+    name="openai-chat",
+    list_key="messages",
+    decode=decode,
+    encode=encode,
+    arrange=arrange,
     likeness=likeness,
-)  # fmt: skip
+)

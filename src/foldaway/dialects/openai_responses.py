@@ -78,9 +78,15 @@ def _item(wire: Any, position: int) -> Message:
             role, part = read(wire, flaws, position)
             parts = (replace(part, intact=False) if flaws.found else part,)
     return Message(
-        role, parts, position, own_id if type(own_id) is str else "", "real", wire, True,
+        role,
+        parts,
+        position,
+        own_id if type(own_id) is str else "",
+        "real",
+        wire,
+        True,
         flaws.found,
-    )  # fmt: skip
+    )
 
 
 def _message(wire: Payload, kind: Any, flaws: Flaws) -> tuple[Role, tuple[Part, ...]]:
@@ -246,12 +252,20 @@ def _encode_item(part: Part) -> Any:
         case _ if part.wire is not None and part.intact:
             return part.wire
         case ToolCall(kind="function"):
-            fields = {"type": "function_call", "call_id": part.id, "name": part.name,
-                      "arguments": part.arguments}  # fmt: skip
+            fields = {
+                "type": "function_call",
+                "call_id": part.id,
+                "name": part.name,
+                "arguments": part.arguments,
+            }
             return merge_fields(part.wire, fields)
         case ToolCall(kind="custom"):
-            fields = {"type": "custom_tool_call", "call_id": part.id, "name": part.name,
-                      "input": part.arguments}  # fmt: skip
+            fields = {
+                "type": "custom_tool_call",
+                "call_id": part.id,
+                "name": part.name,
+                "input": part.arguments,
+            }
             return merge_fields(part.wire, fields)
         case ToolCall():
             return encode_hosted_call(part)
@@ -373,9 +387,16 @@ def _flush(words: list[Part], role: Role, message: Message, out: list[Message]) 
 
 
 _MARKS = frozenset(_READERS) | {
-    "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
-    "mcp_call", "mcp_list_tools", "compaction", "compaction_summary", "item_reference",
-}  # fmt: skip
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_list_tools",
+    "compaction",
+    "compaction_summary",
+    "item_reference",
+}
 _BLOCK_MARKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 
 
@@ -405,7 +426,13 @@ def _has_marked_block(content: Any) -> bool:
 
 
 DIALECT = Dialect(
-    name=_NAME, list_key="input", decode=decode, encode=encode, arrange=arrange,
-    likeness=likeness, system_key="instructions", decode_system=decode_system,
+    name=_NAME,
+    list_key="input",
+    decode=decode,
+    encode=encode,
+    arrange=arrange,
+    likeness=likeness,
+    system_key="instructions",
+    decode_system=decode_system,
     encode_system=encode_system,
-)  # fmt: skip
+)

@@ -55,23 +55,31 @@ _ANY_MEDIA: frozenset[MediaKind] = frozenset({"image", "audio", "video", "docume
 
 HOLDS: dict[str, Holds] = {
     "openai-chat": Holds(
-        thinking=True, media=frozenset({"image", "audio", "document"}),
-        linked_media=frozenset({"image"}), custom=True, developer=True,
-    ),
-    "openai-responses": Holds(
-        media=_PICTURES, linked_media=_PICTURES, result_media=_PICTURES, custom=True,
+        thinking=True,
+        media=frozenset({"image", "audio", "document"}),
+        linked_media=frozenset({"image"}),
+        custom=True,
         developer=True,
     ),
+    "openai-responses": Holds(
+        media=_PICTURES, linked_media=_PICTURES, result_media=_PICTURES, custom=True, developer=True
+    ),
     "anthropic": Holds(
-        errors=True, media=_PICTURES, linked_media=_PICTURES, result_media=_PICTURES,
+        errors=True,
+        media=_PICTURES,
+        linked_media=_PICTURES,
+        result_media=_PICTURES,
         object_arguments=True,
     ),
     "gemini": Holds(
-        errors=True, media=_ANY_MEDIA, linked_media=_ANY_MEDIA, result_media=_ANY_MEDIA,
+        errors=True,
+        media=_ANY_MEDIA,
+        linked_media=_ANY_MEDIA,
+        result_media=_ANY_MEDIA,
         object_arguments=True,
     ),
     "sharegpt": Holds(thinking=True, errors=True, one_text=True),
-}  # fmt: skip
+}
 
 
 def carry(messages: Sequence[Message], source: str, to: str, losses: Losses) -> list[Message]:
@@ -329,24 +337,35 @@ _RESPONSES_ITEM = _shape("type", "call_id")
 
 _MESSAGES: Mapping[str, Shape] = {
     "openai-chat": _shape(
-        "role", "content", "tool_calls", "tool_call_id", "reasoning_content", "refusal",
+        "role",
+        "content",
+        "tool_calls",
+        "tool_call_id",
+        "reasoning_content",
+        "refusal",
         "function_call",
     ),
     "openai-responses": _shape("type", "role", "content"),
     "anthropic": _shape("role", "content"),
     "gemini": _shape("role", "parts"),
     "sharegpt": _shape("from", "value"),
-}  # fmt: skip
+}
 
 _PARTS: Mapping[str, Mapping[type, Shape]] = {
     "openai-chat": {
         Text: _shape("type", "text"),
         Media: _shape(
-            "type", image_url=_shape("url"), input_audio=_shape("data", "format"),
+            "type",
+            image_url=_shape("url"),
+            input_audio=_shape("data", "format"),
             file=_shape("file_data"),
         ),
         ToolCall: _shape(
-            "id", "type", "name", "arguments", function=_CHAT_FUNCTION,
+            "id",
+            "type",
+            "name",
+            "arguments",
+            function=_CHAT_FUNCTION,
             custom=_shape("name", "input"),
         ),
     },
@@ -355,7 +374,8 @@ _PARTS: Mapping[str, Mapping[type, Shape]] = {
         Media: _shape("type", "image_url", "file_data", "file_url"),
         ToolCall: {**_RESPONSES_ITEM, **_shape("name", "arguments", "input")},
         ToolResult: {
-            **_RESPONSES_ITEM, **_shape("output", "approval_request_id", "approve", "reason"),
+            **_RESPONSES_ITEM,
+            **_shape("output", "approval_request_id", "approve", "reason"),
         },
     },
     "anthropic": {
@@ -367,16 +387,18 @@ _PARTS: Mapping[str, Mapping[type, Shape]] = {
     "gemini": {
         Text: _shape("text"),
         Media: _shape(
-            inlineData=_GEMINI_BLOB, inline_data=_GEMINI_BLOB, fileData=_GEMINI_BLOB,
+            inlineData=_GEMINI_BLOB,
+            inline_data=_GEMINI_BLOB,
+            fileData=_GEMINI_BLOB,
             file_data=_GEMINI_BLOB,
         ),
         ToolCall: _shape(
-            "thoughtSignature", "thought_signature", functionCall=_GEMINI_CALL,
+            "thoughtSignature",
+            "thought_signature",
+            functionCall=_GEMINI_CALL,
             function_call=_GEMINI_CALL,
         ),
-        ToolResult: _shape(
-            functionResponse=_GEMINI_RESPONSE, function_response=_GEMINI_RESPONSE
-        ),
+        ToolResult: _shape(functionResponse=_GEMINI_RESPONSE, function_response=_GEMINI_RESPONSE),
     },
     "sharegpt": {},
-}  # fmt: skip
+}

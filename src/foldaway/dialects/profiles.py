@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -43,22 +44,51 @@ _ANTHROPIC = Profile(
     name_pattern=r"[a-zA-Z0-9_-]{1,128}",
     id_pattern=r"[a-zA-Z0-9_-]+",
     foreign_keys=frozenset(
-        {"tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal", "name",
-         "id", "uuid", "timestamp", "model", "usage", "stop_reason", "stop_sequence", "type"}
+        {
+            "tool_calls",
+            "tool_call_id",
+            "function_call",
+            "reasoning_content",
+            "refusal",
+            "name",
+            "id",
+            "uuid",
+            "timestamp",
+            "model",
+            "usage",
+            "stop_reason",
+            "stop_sequence",
+            "type",
+        }
     ),
     cache_markers=4,
     no_system_models=(
-        "*claude-instant*", "*claude-[1-3]*", "*sonnet-4*", "*haiku-4*", "*opus-4-[0-7]",
-        "*opus-4-[0-7]-*", "*opus-4-2*", "*sonnet-5",
+        "*claude-instant*",
+        "*claude-[1-3]*",
+        "*sonnet-4*",
+        "*haiku-4*",
+        "*opus-4-[0-7]",
+        "*opus-4-[0-7]-*",
+        "*opus-4-2*",
+        "*sonnet-5",
     ),
     no_prefill_models=(
-        "*opus-4-[6-9]*", "*sonnet-4-[6-9]*", "*haiku-4-[6-9]*", "*opus-[5-9]*", "*sonnet-[5-9]*",
-        "*haiku-[5-9]*", "*fable-*",
+        "*opus-4-[6-9]*",
+        "*sonnet-4-[6-9]*",
+        "*haiku-4-[6-9]*",
+        "*opus-[5-9]*",
+        "*sonnet-[5-9]*",
+        "*haiku-[5-9]*",
+        "*fable-*",
     ),
     bound_thinking_models=(
-        "*fable-5-[12]*", "*mythos-5-[12]*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*",
+        "*fable-5-[12]*",
+        "*mythos-5-[12]*",
+        "*opus-5-5*",
+        "*sonnet-5-5*",
+        "*haiku-5-5*",
     ),
-)  # fmt: skip
+)
 
 _GEMINI = Profile(
     name="gemini",
@@ -75,11 +105,19 @@ _GEMINI = Profile(
     arguments="object",
     name_pattern=r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
     foreign_keys=frozenset(
-        {"content", "tool_calls", "tool_call_id", "reasoning_content", "name", "id", "timestamp",
-         "type"}
+        {
+            "content",
+            "tool_calls",
+            "tool_call_id",
+            "reasoning_content",
+            "name",
+            "id",
+            "timestamp",
+            "type",
+        }
     ),
     signed_call_models=("*gemini-[3-9]*",),
-)  # fmt: skip
+)
 
 _OPENAI_CHAT = Profile(
     name="openai-chat",
@@ -171,15 +209,21 @@ _STRICT = replace(
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
     for profile in (
-        _ANTHROPIC, _GEMINI, _OPENAI_CHAT, _OPENAI_RESPONSES, _SHAREGPT, _ALTERNATING, _KNOWN_KEYS,
+        _ANTHROPIC,
+        _GEMINI,
+        _OPENAI_CHAT,
+        _OPENAI_RESPONSES,
+        _SHAREGPT,
+        _ALTERNATING,
+        _KNOWN_KEYS,
         _STRICT,
     )
-}  # fmt: skip
+}
 
 
 def profile_named(name: str) -> Profile:
     """Return a profile by its name, or raise `UnknownName`."""
-    found = PROFILES.get(name)
+    found = PROFILES.get(name) if isinstance(cast("object", name), str) else None
     if found is None:
         raise UnknownName("provider", name, tuple(PROFILES))
     return found
@@ -201,4 +245,4 @@ def dialect_for(provider: str | None, dialect: str | None) -> str | None:
 
 def profile_for(dialect: str, provider: str | None = None) -> Profile:
     """Return the named profile, otherwise the one of the dialect."""
-    return profile_named(provider or dialect)
+    return profile_named(dialect if provider is None else provider)

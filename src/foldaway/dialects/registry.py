@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from foldaway.dialects import anthropic, gemini, openai_chat, openai_responses, sharegpt
 from foldaway.dialects.dialect import Dialect
@@ -27,7 +27,7 @@ LIST_KEYS = tuple(dict.fromkeys(dialect.list_key for dialect in DIALECTS.values(
 
 def dialect_named(name: str) -> Dialect:
     """Return a dialect by its name, or raise `UnknownName`."""
-    found = DIALECTS.get(name)
+    found = DIALECTS.get(name) if isinstance(cast("object", name), str) else None
     if found is None:
         raise UnknownName("dialect", name, tuple(DIALECTS))
     return found

@@ -123,9 +123,11 @@ def _read_again(transcript: Transcript) -> Transcript:
         old
         if old.intact and old.parts == read.parts and old.flaws == read.flaws
         else replace(
-            read, position=old.position, origin=old.origin,
+            read,
+            position=old.position,
+            origin=old.origin,
             intact=old.intact and old.origin == "real",
         )
         for old, read in zip(transcript.messages, dialect.decode(wires), strict=True)
-    )  # fmt: skip
+    )
     return replace(transcript, messages=messages)

@@ -248,9 +248,14 @@ def _tool(wire: Payload, path: str, *, custom: bool, capitals: bool) -> Tool:
     schema = next((wire[key] for key in _SCHEMA_KEYS if wire.get(key) is not None), None)
     schema = _lower_types(schema) if capitals else schema
     return Tool(
-        wire["name"], description if isinstance(description, str) else "", schema,
-        wire.get("strict") is True, custom, wire.get("format"), path,
-    )  # fmt: skip
+        wire["name"],
+        description if isinstance(description, str) else "",
+        schema,
+        wire.get("strict") is True,
+        custom,
+        wire.get("format"),
+        path,
+    )
 
 
 def _lower_types(schema: Any) -> Any:
@@ -292,9 +297,11 @@ def _write_tool(tool: Tool, to: str) -> Payload:
             inner["description"] = tool.description
         if tool.format is not None:
             inner["format"] = tool.format
-        return {"type": "custom", "custom": inner} if to == "openai-chat" else {
-            "type": "custom", **inner
-        }  # fmt: skip
+        return (
+            {"type": "custom", "custom": inner}
+            if to == "openai-chat"
+            else {"type": "custom", **inner}
+        )
     if to == "anthropic":
         strict: Payload = {"strict": True} if tool.strict else {}
         schema = {"type": "object", "properties": {}} if tool.schema is None else tool.schema

@@ -26,9 +26,12 @@ HOSTED_CALLS: dict[str, str] = {
 """By item type, the field that says what is to be done."""
 
 HOSTED_RESULTS = (
-    "local_shell_call_output", "shell_call_output", "computer_call_output",
-    "apply_patch_call_output", "mcp_approval_response",
-)  # fmt: skip
+    "local_shell_call_output",
+    "shell_call_output",
+    "computer_call_output",
+    "apply_patch_call_output",
+    "mcp_approval_response",
+)
 
 _NAME = "openai-responses"
 _OUTPUT = Places("output")

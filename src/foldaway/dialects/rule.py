@@ -57,6 +57,10 @@ class Profile(Struct, frozen=True, kw_only=True):
         """Return whether a rule of this name is among its rules."""
         return any(rule.name == name for rule in self.rules)
 
+    def only(self, *names: str) -> Profile:
+        """Return the profile with these rules alone, as far as it has them."""
+        return replace(self, rules=tuple(rule for rule in self.rules if rule.name in names))
+
     def without(self, *names: str) -> Profile:
         """Return the profile without some of its rules."""
         return replace(self, rules=tuple(rule for rule in self.rules if rule.name not in names))

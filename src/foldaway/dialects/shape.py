@@ -39,9 +39,12 @@ class Flaws:
         what = f"role is {quote(name)}" if "role" in wire else "has no role"
         names = ", ".join(known)
         self.add(
-            "role-known", "role", f"{what}; known: {names}" if alias else what,
-            f"use {alias!r}" if alias else f"use one of {names}", mendable=alias is not None,
-        )  # fmt: skip
+            "role-known",
+            "role",
+            f"{what}; known: {names}" if alias else what,
+            f"use {alias!r}" if alias else f"use one of {names}",
+            mendable=alias is not None,
+        )
         return alias or "unknown"
 
     def empty(self, at: str) -> None:
@@ -51,9 +54,12 @@ class Flaws:
     def wrong_type(self, at: str, value: Any, wanted: str, *, mendable: bool = True) -> None:
         """Note a field of the wrong JSON type."""
         self.add(
-            "content-shape", at, f"is {kind_of(value)}, not {wanted}", f"make it {wanted}",
+            "content-shape",
+            at,
+            f"is {kind_of(value)}, not {wanted}",
+            f"make it {wanted}",
             mendable=mendable,
-        )  # fmt: skip
+        )
 
     def text_instead_of(self, value: Any, at: str) -> Text:
         """Note content of a type that has no place there and return it as text."""
@@ -71,9 +77,11 @@ class Flaws:
         """Note arguments that are not JSON text and return them as JSON text of an object."""
         what = "null" if value is None else kind_of(value)
         self.add(
-            "arguments-object", at, f"is {what}, not the JSON text of an object",
+            "arguments-object",
+            at,
+            f"is {what}, not the JSON text of an object",
             "write the arguments as a JSON string, '{}' where there are none",
-        )  # fmt: skip
+        )
         return object_text(value)
 
 
@@ -81,9 +89,12 @@ def not_a_message(wire: Any, position: int) -> Message:
     """Return the message that stands for an element of the list that is none."""
     flaws = Flaws()
     flaws.add(
-        "message-object", "", f"is {kind_of(wire)}, not a message object",
-        "replace it by an object with a role, or remove it", mendable=False,
-    )  # fmt: skip
+        "message-object",
+        "",
+        f"is {kind_of(wire)}, not a message object",
+        "replace it by an object with a role, or remove it",
+        mendable=False,
+    )
     parts = (Opaque("element", "", wire),)
     return Message("unknown", parts, position, "", "real", wire, True, flaws.found)
 
@@ -161,9 +172,11 @@ def arguments_text(value: Any, at: str, flaws: Flaws) -> str:
     if type(value) is dict:
         return dump_text(value)
     flaws.add(
-        "arguments-object", at, f"is {kind_of(value)}, not an object",
+        "arguments-object",
+        at,
+        f"is {kind_of(value)}, not an object",
         "make it an object, {} where there are no arguments",
-    )  # fmt: skip
+    )
     return object_text(value)
 
 

@@ -88,9 +88,15 @@ def _message(wire: Any, position: int, pairs: _Pairs) -> Message:
         pairs.take(role, parts, position)
     own_id = wire.get("id")
     return Message(
-        role, tuple(parts), position, own_id if type(own_id) is str else "", "real", wire, True,
+        role,
+        tuple(parts),
+        position,
+        own_id if type(own_id) is str else "",
+        "real",
+        wire,
+        True,
         found,
-    )  # fmt: skip
+    )
 
 
 def _read_odd_turn(
@@ -336,6 +342,11 @@ def likeness(items: Sequence[Any], body: Payload) -> int:
 
 
 DIALECT = Dialect(
-    name=_NAME, list_key="conversations", decode=decode, encode=encode, arrange=arrange,
-    likeness=likeness, pairs_by_order=True,
-)  # fmt: skip
+    name=_NAME,
+    list_key="conversations",
+    decode=decode,
+    encode=encode,
+    arrange=arrange,
+    likeness=likeness,
+    pairs_by_order=True,
+)

@@ -83,9 +83,13 @@ def read_results(value: str) -> list[Part]:
 
 
 def _cut(
-    value: str, start: int, parts: list[Part], opens: str, closes: str,
+    value: str,
+    start: int,
+    parts: list[Part],
+    opens: str,
+    closes: str,
     read: Callable[[str, str], ToolCall | ToolResult | None],
-) -> list[Part]:  # fmt: skip
+) -> list[Part]:
     """Cut a text at its tags, from `start` on; linear in the text.
 
     What stands between two tags is text, or goes with the next one if it is blank. A tag that
@@ -230,10 +234,14 @@ def _result(text: str, source: str) -> ToolResult:
     words = content if isinstance(content, str) else dump_text(content)
     call, name = found.get("tool_call_id"), found.get("name")
     return ToolResult(
-        call if isinstance(call, str) else "", (Text(words, _AT),) if words else (),
-        found.get("is_error") is True, name if isinstance(name, str) else "", "function", _AT,
+        call if isinstance(call, str) else "",
+        (Text(words, _AT),) if words else (),
+        found.get("is_error") is True,
+        name if isinstance(name, str) else "",
+        "function",
+        _AT,
         {"source": source},
-    )  # fmt: skip
+    )
 
 
 def _read_usual_result(text: str, source: str) -> ToolResult | None:

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     )
     from foldaway.engine.recall_tools import COMPACT, TOOLS, tools_in
     from foldaway.engine.reducing import reduce
-    from foldaway.engine.run import STILL_BROKEN, LoggingRedactor, Model, log_run, model_of
+    from foldaway.engine.run import STILL_BROKEN, Model, log_run, make_redactor, model_of
     from foldaway.engine.saved import pack_view, unpack_snapshot, unpack_view
     from foldaway.engine.timing import Clock
+    from foldaway.engine.trigger import Decision
 
 
 __getattr__ = import_later(
@@ -53,7 +54,6 @@ __getattr__ = import_later(
         "compressor": "Compressor PreviewedRun Step",
         "differences": "Comparison Fate ViewDifference compare difference find_difference "
         "source_position",
-        "timing": "Clock",
         "inspection": "Copies Inspection Long inspect_transcript",
         "live_log": "GrowingLog",
         "meter": "answer_tokens_of figures_of first_int prompt_tokens_of",
@@ -62,7 +62,9 @@ __getattr__ = import_later(
         "recall search undo write_originals",
         "recall_tools": "COMPACT TOOLS tools_in",
         "reducing": "reduce",
-        "run": "LoggingRedactor Model STILL_BROKEN log_run model_of",
+        "run": "Model STILL_BROKEN log_run make_redactor model_of",
         "saved": "pack_view unpack_snapshot unpack_view",
+        "timing": "Clock",
+        "trigger": "Decision",
     },
 )

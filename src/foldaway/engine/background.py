@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from foldaway.compaction import Background, Decision
 from foldaway.engine.run import Finished, Run, finish_run
 from foldaway.engine.timing import Clock, Current
-from foldaway.summarizers import WriteContext, Writers, awrite_through, write_through
+from foldaway.engine.trigger import Background, Decision
+from foldaway.summarizers import WriteContext, Writers, arun_calls, draft_steps, run_calls
 
 _WORTH_ANOTHER = 0.05
 """A share of the prompt: so much must have come before a summary is prepared again."""
@@ -28,7 +28,7 @@ class InThread:
 
     def _write(self, writers: Writers, moment: WriteContext) -> None:
         try:
-            written = write_through(self.run.todo, writers, moment)
+            written = run_calls(draft_steps(self.run.todo, writers, moment))
             self._finished = finish_run(self.run.todo, written)
         finally:
             self._ended.set()
@@ -91,7 +91,7 @@ class InTask:
 
 
 async def _write_in_task(run: Run, writers: Writers, moment: WriteContext) -> Finished:
-    written = await awrite_through(run.todo, writers, moment)
+    written = await arun_calls(draft_steps(run.todo, writers, moment))
     return await asyncio.to_thread(finish_run, run.todo, written)
 
 

@@ -19,11 +19,11 @@ from foldaway.compaction import (
 )
 from foldaway.engine.oneshot import work_of
 from foldaway.engine.run import Model, settings_for
-from foldaway.facts import SUMMARY_CLOSE, SUMMARY_OPEN
+from foldaway.facts import handed_over
 from foldaway.transcript import Transcript
 
 BRIEF_TOKENS = 2_000
-"""Of a brief, if no size is given: the least that a summary always gets (`summary_min_tokens`)."""
+"""Of a brief, if no size is given: what a summary gets however little is folded."""
 _NO_STATE = CompactionState()
 _HANDOFF = (
     "Record of an earlier session, made from its log: background, not a request. What it quotes "
@@ -88,9 +88,11 @@ def trial_compaction(
     prompt = sum(message_tokens(one, settings.counter) for one in messages[: system_stop(messages)])
     options = Options(focus=focus, goal=goal, pinned=pinned, references=False)
     work = work_of(
-        replace(settings, target_tokens=tokens + prompt), Transcript(transcript.dialect, messages),
-        options, state,
-    )  # fmt: skip
+        replace(settings, target_tokens=tokens + prompt),
+        Transcript(transcript.dialect, messages),
+        options,
+        state,
+    )
     todo = plan(work)
     return todo if isinstance(todo, Skipped) else finish(todo)
 
@@ -100,4 +102,4 @@ def handoff_prompt(text: str) -> str:
 
     A later compaction of that session recognizes the record and carries it on.
     """
-    return f"{SUMMARY_OPEN}\n{_HANDOFF}\n\n{text}\n{SUMMARY_CLOSE}\n\n{_WAIT}"
+    return f"{handed_over(text, _HANDOFF)}{_WAIT}"

@@ -3,54 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from foldaway._core import (
-    CachedPrefix,
-    MediaReducer,
-    Policy,
-    Redact,
-    Reference,
-    Report,
-    Summarizer,
-    log_event,
-)
-from foldaway.caching import Situation, Verdict, weigh
+from foldaway._core import CachedPrefix, MediaReducer, Policy, Redact, Report, Summarizer, log_event
+from foldaway.caching import Situation, Verdict
 from foldaway.compaction import (
     Compaction,
     CompactionInput,
     CompactionState,
-    Decision,
     Options,
     Plan,
     ResultPolicy,
     Skipped,
-    arriving_by,
     counted_by,
     plan,
     record,
     unbound_since,
     without_older_media,
 )
-from foldaway.dialects import detect, dialect_named, load, refuse_strangers
+from foldaway.dialects import refuse_strangers
 from foldaway.engine.background import InTask, InThread, Preparation
-from foldaway.engine.live_log import GrowingLog, Standing
+from foldaway.engine.conversation_log import ConversationLog
+from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.meter import figures_of, prompt_tokens_of
 from foldaway.engine.old_media import drop_old_media
-from foldaway.engine.recall_tools import (
-    ANSWER_SHARE,
-    MOST_ANSWER_TOKENS,
-    TOOLS,
-    AnswerPage,
-    answer_tool,
-    look_for,
-    recall,
-)
 from foldaway.engine.requests import Requests
 from foldaway.engine.run import (
     EngineSettings,
@@ -67,30 +48,19 @@ from foldaway.engine.run import (
 )
 from foldaway.engine.saved import pack_snapshot, unpack_snapshot
 from foldaway.engine.timing import Clock, Current, Timing
+from foldaway.engine.trigger import Decision
 from foldaway.summarizers import (
     Call,
     Steps,
     WriteContext,
     Writers,
-    add_draft,
     arun_calls,
-    context_at,
     draft_steps,
     prefix_of,
     run_calls,
-    window_note,
-    with_request,
-    without_native,
     writers_of,
 )
-from foldaway.transcript import (
-    Message,
-    Payload,
-    Rewritten,
-    Transcript,
-    View,
-    render,
-)
+from foldaway.transcript import Payload, Transcript, View
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -165,41 +135,39 @@ class Compressor:
             redact=redact,
         )
         self._requests = Requests(
-            settings, tools, window=context_length or model.context_length,
-            is_open=not model.name, has_redactor=redact is not None,
-        )  # fmt: skip
+            settings,
+            tools,
+            window=context_length or model.context_length,
+            is_open=not model.name,
+            has_redactor=redact is not None,
+        )
         self.about = SummaryContext()
         """What summaries are told beside the log."""
-        self.arriving = arriving_by(settings.policy)
-        """How results are shown from their arrival on."""
-        self._writers = with_request(
-            writers_of(summarizer), tools=self.settings.tools, prices=model.prices
+        self._writers = writers_of(summarizer).with_request(
+            tools=self.settings.tools, prices=model.prices
         )
         self._timing = Timing(model, clock)
         self._keep: Callable[[Step], None] | None = None
         is_wanted = background and not self._writers.asks_nobody
         self._preparation = Preparation(is_wanted, clock)
-        self._begin()
+        self._begin(ConversationLog(self._requests))
         if is_wanted:
-            for writer in (self._writers.main, self._writers.fallback):
+            writers = self._ready_writers
+            for writer in (writers.main, writers.fallback):
                 # what an SDK needs to begin would hold up a turn later
                 getattr(writer, "warm", _do_nothing)()
 
-    def _begin(self, resumed: int = 0) -> None:
-        self._log: GrowingLog | None = None
-        self.state = CompactionState()
-        """What the next compaction starts from."""
-        self._seen: list[Any] = []
+    def _begin(self, conversation: ConversationLog, resumed: int = 0) -> None:
+        self.conversation = conversation
+        """The log, what the model sees of it, and the way back."""
         self.last_report: Report | None = None
         """What the last run did."""
-        self._undone: list[tuple[Standing, CompactionState]] = []
         self._timing.forget(resumed)
 
     def reset(self) -> None:
         """Forget the conversation; the calibration belongs to the model and stays."""
         self.cancel()
-        self.arriving = arriving_by(self.settings.policy)
-        self._begin()
+        self._begin(ConversationLog(self._requests))
 
     # What arrives
 
@@ -212,17 +180,7 @@ class Compressor:
         if not messages:
             return
         refuse_strangers(messages)
-        turns, log = self._turns, self._log
-        shown = self.settings.dialect or _dialect_shown_by(messages)
-        if log is None or (shown and shown != log.dialect and not self.state.count):
-            name = shown or load(list(messages)).dialect
-            past = [] if log is None else [message.wire for message in log.messages]
-            log = GrowingLog(name, self.settings.readings, self.arriving)
-            seen = log.append([*past, *messages], arrives=arrives)
-            self._log, self._seen = log, seen
-        else:
-            self._seen.extend(log.append(messages, arrives=arrives))
-        if self._turns != turns and arrives:
+        if self.conversation.append(messages, arrives=arrives) and arrives:
             self.note_use()
         if not arrives:
             self._timing.meter.catch_up(self.estimate())
@@ -233,6 +191,10 @@ class Compressor:
         model and settings; and messages that are sent after those of the log.
         """
         self._requests.take(frame, self.log.dialect, held)
+
+    def take_system(self, text: str) -> None:
+        """Take the system prompt that is sent beside the messages of the log."""
+        self._requests.take_system(text)
 
     def take_outside(self, tokens: int) -> None:
         """Take how many tokens of a request are outside the messages, as the provider counts."""
@@ -256,9 +218,12 @@ class Compressor:
             if self.last_report is not None and not self._timing.meter.last.confirmed:
                 self.last_report = self.last_report.confirmed_by(prompt_tokens)
         self._timing.meter.report(
-            self.settings.model, prompt_tokens, corrects=corrects,
-            estimate=self.estimate(), length=self.length,
-        )  # fmt: skip
+            self.settings.model,
+            prompt_tokens,
+            corrects=corrects,
+            estimate=self.estimate(),
+            length=self.length,
+        )
 
     def note_use(self, at: float | None = None) -> None:
         """Note when the provider read what the model sees, by default now: its cache is warm."""
@@ -305,8 +270,9 @@ class Compressor:
         """
         if self._timing.prices(self._current).is_ratio:
             return None
-        found = self._with_price(plan(self.work_with(options)), self.decide()).situation
-        return None if found is None else weigh(replace(found, early_tokens=0))
+        todo = plan(self.work_with(replace(options, force=True)))
+        found = self._with_price(todo, self.decide()).situation
+        return None if found is None else replace(found, early_tokens=0).weigh()
 
     def situation(self) -> Situation:
         """Return what speaks for a compaction now and against it; nothing changes."""
@@ -325,14 +291,11 @@ class Compressor:
 
     @property
     def _current(self) -> Current:
-        log = self._log or GrowingLog(
-            self.settings.dialect or "openai-chat", self.settings.readings, self.arriving
-        )
-        return Current(self.settings, log, self.state, self._preparation.state)
+        return Current(self.settings, self.conversation.peek(), self.state, self._preparation.state)
 
     def estimate(self) -> int:
         """Return our own estimate of what the model sees."""
-        return self.settings.outside_tokens + (self._log.view_tokens if self._log else 0)
+        return self._current.estimate
 
     # Compaction
 
@@ -344,14 +307,20 @@ class Compressor:
         keep_last: int | None = None,
         target_tokens: int | None = None,
         pinned: Iterable[int] = (),
+        by_hand: bool | None = None,
     ) -> Report:
         """Fold what is due and return what was done; without `force` only if it is due.
 
         What was prepared in the background is taken in. `target_tokens` is the size to reach, by
-        the policy if it is not given. `pinned` are log positions that stay as they are.
+        the policy if it is not given. `pinned` are log positions that stay as they are. What is
+        forced counts as asked for by hand, unless `by_hand` says otherwise.
         """
         options = Options(
-            focus=focus, keep_last=keep_last, target_tokens=target_tokens, pinned=frozenset(pinned)
+            focus=focus,
+            keep_last=keep_last,
+            target_tokens=target_tokens,
+            pinned=frozenset(pinned),
+            force=force if by_hand is None else by_hand,
         )
         return log_run(run_calls(self._steps(options, force=force)))
 
@@ -363,10 +332,15 @@ class Compressor:
         keep_last: int | None = None,
         target_tokens: int | None = None,
         pinned: Iterable[int] = (),
+        by_hand: bool | None = None,
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
         options = Options(
-            focus=focus, keep_last=keep_last, target_tokens=target_tokens, pinned=frozenset(pinned)
+            focus=focus,
+            keep_last=keep_last,
+            target_tokens=target_tokens,
+            pinned=frozenset(pinned),
+            force=force if by_hand is None else by_hand,
         )
         return log_run(await arun_calls(self._steps(options, force=force)))
 
@@ -396,7 +370,8 @@ class Compressor:
         decision = run.decision if force else self._with_price(run.todo, run.decision)
         if decision.waits:
             return self._report_put_off(run, decision)
-        written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
+        moment = self._moment(run, forced=force)
+        written = yield from draft_steps(run.todo, self._ready_writers, moment)
         ended = self.end_run(run, finish_run(run.todo, written))
         return self._with_verdict(ended, decision.verdict)
 
@@ -405,11 +380,11 @@ class Compressor:
 
         What is read of the log is kept: another size costs less than the first.
         """
-        work, todo, decision = self._plan(options, force=True)
+        work, todo, decision = self._plan(replace(options, force=True), force=True)
         if isinstance(todo, Skipped):
             return PreviewedRun(report=self.report_on(work, todo, decision), view=self.view)
         run = Run(todo, decision, self.log, self.state)
-        written = run_calls(draft_steps(todo, self._writers, self._moment(run, forced=True)))
+        written = run_calls(draft_steps(todo, self._ready_writers, self._moment(run, forced=True)))
         finished = finish_run(todo, written)
         report = self._report_end(run, finished)
         if isinstance(finished.done, Skipped):
@@ -450,16 +425,17 @@ class Compressor:
         work, decision, written = run.todo.work, run.decision, finished.written
         if not self._is_still_valid(run):
             gone = Skipped(
-                "aborted", "the conversation was compacted, undone or replaced in the meantime",
+                "aborted",
+                "the conversation was compacted, undone or replaced in the meantime",
                 self.estimate(),
-            )  # fmt: skip
+            )
             return self._report_skip(self.work_with(work.options), gone, decision)
         done = finished.done
         report = self._report_end(run, finished)
         if isinstance(done, Compaction):
             self.adopt(done, report, strips_thinking=work.rules.strips_thinking)
         elif written is not None and written.stops:
-            self.state = with_pauses(self.state, written)
+            self.conversation.state = with_pauses(self.state, written)
         else:
             self._note_in_vain(report, decision)
         self.last_report = report
@@ -468,13 +444,13 @@ class Compressor:
     def _report_end(self, run: Run, finished: Finished) -> Report:
         """Return the report of a run that came to an end."""
         said = self.report_on(run.todo.work, finished.done, run.decision)
-        return add_draft(said, finished.written)
+        return said if finished.written is None else finished.written.add_to(said)
 
     def _is_still_valid(self, run: Run) -> bool:
         """Return whether the conversation only grew since a run was begun; if a tool loop must have
         thinking that is bound to what it saw, it may not even grow.
         """
-        work, is_same = run.todo.work, run.log is self._log and run.state is self.state
+        work, is_same = run.todo.work, run.log is self.log and run.state is self.state
         is_fixed = work.rules.strips_thinking and work.rules.loop_thinks
         return is_same and not (is_fixed and len(work.log) < self.length)
 
@@ -488,15 +464,17 @@ class Compressor:
         if decision is not None and decision.urgency == "early":
             at = decision.prompt_tokens
         work = work_on(
-            self.settings, replace(self.request, dialect=log.dialect), log,
+            self.settings,
+            replace(self.request, dialect=log.dialect),
+            log,
             log=tuple(log.messages) if frozen else log.messages,
             view=log.view,
-            state=self._with_arrivals(self.state),
-            carried=log.carried,
+            state=self.conversation.with_arrivals(self.state),
+            carried=log.reader.carried,
             options=self.about.add_to(options),
             ratio=self._timing.meter.ratio(self.settings.model),
             at_tokens=at,
-        )  # fmt: skip
+        )
         return replace(work, writer=self._writers.writer)
 
     def adopt(self, done: Compaction, report: Report, *, strips_thinking: bool = False) -> None:
@@ -509,52 +487,27 @@ class Compressor:
         newer = range(done.view.length, len(log.messages))
         if strips_thinking:
             done = replace(done, view=unbound_since(done.view, log.messages))
-        made = log.grow(done.view)
-        seen = self._encode_all(render(made.view, log.messages))
-        state = self._with_arrivals(done.state)
+        made, seen = self.conversation.grow(done.view)
+        state = self.conversation.with_arrivals(done.state)
         shown = {one.name: one.tokens_after for one in done.categories}
-        before = (log.copy_standing(), self.state)
         if self._keep is not None:
             snapshot = pack_snapshot(state, self._timing.meter.calibration)
             self._keep(Step(view=done.view, state=state, snapshot=snapshot, report=report))
         self._timing.count_calls(self._current)
-        log.take_view(made, shown, newer)
+        self.conversation.take(made, seen, shown, newer, state)
         added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
-        self._show(seen, state, done.tokens_after + added)
-        self._undone.append(before)
+        self._timing.note_change(done.tokens_after + added)
         self._timing.note_end(report, self.estimate())
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False if there is none."""
-        if not self._undone:
+        if not self.conversation.can_undo:
             return False
-        log = self.log
-        was, state = self._undone[-1]
-        made = log.grow(was.view)
-        seen = self._encode_all(render(made.view, log.messages))
-        self._undone.pop()
         self._timing.count_calls(self._current)
-        log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
-        self._show(seen, replace(state, references=self.state.references), self.estimate())
+        self.conversation.undo()
+        self._timing.note_change(self.estimate())
         log_event("compaction.undone", tokens=self.estimate())
         return True
-
-    def _show(self, seen: list[Any], state: CompactionState, estimate: int) -> None:
-        self._seen, self.state = seen, state
-        self._timing.note_change(estimate)
-
-    def encode(self, message: Message) -> Any:
-        """Return a message as it goes on the wire."""
-        return dialect_named(self.log.dialect).encode(message)
-
-    def _encode_all(self, messages: Iterable[Message]) -> list[Any]:
-        encode = dialect_named(self.log.dialect).encode
-        return [encode(message) for message in messages]
-
-    def _with_arrivals(self, state: CompactionState) -> CompactionState:
-        """Return the state with the references that were given out since."""
-        new = self.log.arrivals.references(state.references)
-        return replace(state, references=(*state.references, *new)) if new else state
 
     def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
         """Show older media as placeholders, for a request whose payload is too large."""
@@ -602,7 +555,7 @@ class Compressor:
     def _note_in_vain(self, report: Report, decision: Decision) -> None:
         """Note a compaction that changed nothing; it counts if it was due by size."""
         if decision.urgency != "early" and decision.due:
-            self.state = replace(self.state, ineffective=self.state.ineffective + 1)
+            self.conversation.state = replace(self.state, ineffective=self.state.ineffective + 1)
         self._timing.note_in_vain(report, self.estimate(), decision)
 
     def _report_put_off(self, run: Run, decision: Decision) -> Report:
@@ -664,7 +617,7 @@ class Compressor:
         if not self._with_price(todo, decision).pays_in_advance:
             return False
         run = Run(todo, decision, self.log, self.state)
-        self._preparation.task = how(run, self._writers, self._moment(run, forced=False))
+        self._preparation.task = how(run, self._ready_writers, self._moment(run, forced=False))
         return True
 
     def _usable(self, *, force: bool) -> InThread | InTask | None:
@@ -675,9 +628,14 @@ class Compressor:
             return None
         return found
 
+    @property
+    def _ready_writers(self) -> Writers:
+        """Who is asked: the conversation's own model too, whichever that is now."""
+        return self._writers.for_model(self.settings.model)
+
     def _moment(self, run: Run, *, forced: bool) -> WriteContext:
-        return context_at(
-            self._preparation.clock(),
+        return WriteContext(
+            now=self._preparation.clock(),
             urgency=run.decision.urgency,
             forced=forced,
             prefix=self._prefix(),
@@ -688,69 +646,19 @@ class Compressor:
         request = self._writers.cached_request
         if request is None:
             return None
-        return prefix_of(self.log.dialect, self._seen, request, tools=self.settings.tools)
+        return prefix_of(self.log.dialect, self.messages, request, tools=self.settings.tools)
 
     # What the model sees, and the way back
 
     @property
     def messages(self) -> list[Any]:
         """What the model should see now, in the dialect that was given."""
-        return list(self._seen)
-
-    @property
-    def portable_messages(self) -> list[Any]:
-        """The same with our own summary in the place of what only its provider can read."""
-        return without_native(self._seen, self.state.native, self.log.dialect)
-
-    def recall(self, reference: str) -> list[Any]:
-        """Return the originals behind a reference; raises `UnknownReference`."""
-        return recall(reference, self.references, self.log.messages)
-
-    def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
-        """Return positions and snippets of messages that hold `text` and are shown no more.
-
-        Those that hold it letter for letter come first, the newest of them, then those with its
-        words.
-        """
-        return look_for(text, self._list_dropped(), most)
-
-    @property
-    def tools(self) -> list[dict[str, Any]]:
-        """The recall and search tools for the model; constant, so that prompts stay cached."""
-        return [dict(tool) for tool in TOOLS]
-
-    def answer_tool(
-        self, name: str, arguments: Mapping[str, Any],
-        recall: Callable[[str], list[Any]] | None = None,
-    ) -> str:  # fmt: skip
-        """Answer the recall and search tools; a wrong reference gets a sentence, never an error.
-
-        `recall` finds originals in the place of our own.
-        """
-        most = min(self.settings.context_length // ANSWER_SHARE, MOST_ANSWER_TOKENS)
-        page = AnswerPage(most, self.settings.counter)
-        return answer_tool(name, arguments, recall or self.recall, self._list_dropped(), page)
-
-    @property
-    def references(self) -> list[Reference]:
-        """Every reference that was given out."""
-        return list(self._with_arrivals(self.state).references)
-
-    def _list_dropped(self) -> list[Message]:
-        """Return what was folded or rewritten, in order."""
-        log, folded_to = self.log, self.state.folded_to
-        rewritten = [
-            log.messages[item.start]
-            for item in log.view.items
-            if isinstance(item, Rewritten) and item.start >= folded_to and not log.is_whole(item)
-        ]
-        return [*log.messages[:folded_to], *rewritten]
+        return list(self.conversation.seen)
 
     @property
     def notes(self) -> list[str]:
         """What there is to say of the summarizer before it is asked."""
-        main = self._writers.main
-        return [] if main is None else window_note(main, self.settings.budget)
+        return self._writers.notes(self.settings.budget)
 
     @property
     def summarizer_name(self) -> str:
@@ -765,13 +673,18 @@ class Compressor:
 
     def take_count(self, count: int, snapshot: bytes) -> None:
         """Go on counting compactions, and with the calibration of a conversation before."""
-        self.state = replace(self.state, count=count)
+        self.conversation.state = replace(self.state, count=count)
         self._timing.meter.calibration = unpack_snapshot(snapshot).calibration
 
     def resume(
-        self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,
-        arriving: ResultPolicy | None = None, tokens: Sequence[int] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        messages: Sequence[Any],
+        view: View | None = None,
+        state: bytes = b"",
+        *,
+        arriving: ResultPolicy | None = None,
+        tokens: Sequence[int] | None = None,
+    ) -> None:
         """Go on with a session that was kept: its whole log, the view on it and a snapshot.
 
         What the model sees is the same bytes, and every reference resolves. Messages that came
@@ -781,15 +694,13 @@ class Compressor:
         """
         self.cancel()
         found = unpack_snapshot(state) if state else None
-        name = self.settings.dialect or load(list(messages)).dialect
-        self.arriving = arriving or arriving_by(self.settings.policy)
-        log = GrowingLog(name, self.settings.readings, self.arriving)
-        log.load(messages, view, tokens)
-        self._begin(0 if view is None else min(view.length, len(log.messages)))
-        self._log = log
+        conversation = ConversationLog(self._requests, arriving)
+        conversation.load(messages, view, tokens)
+        self._begin(
+            conversation, 0 if view is None else min(view.length, len(conversation.log.messages))
+        )
         if found is not None:
-            self.state, self._timing.meter.calibration = found.state, found.calibration
-        self._seen = self._encode_all(log.render())
+            conversation.state, self._timing.meter.calibration = found.state, found.calibration
 
     def hide_with(self, redact: Redact) -> None:
         """Take the host's redactor, before the first message is taken.
@@ -805,17 +716,6 @@ class Compressor:
         """
         self._keep = keep
 
-    def list_arrived(self, start: int) -> list[tuple[Message, int]]:
-        """Return the messages of the log from a position on, each with its tokens as it came."""
-        log = self.log
-        return [(log.messages[at], log.given_tokens(at)) for at in range(start, len(log.tokens))]
-
-    def list_given_out(self, start: int) -> Sequence[Reference]:
-        """Return the references of results that are shown otherwise since their arrival, after the
-        first `start` of them.
-        """
-        return self.log.arrivals.references_from(start)
-
     @property
     def counted_by(self) -> str:
         """Under what name the tokens of messages are kept."""
@@ -824,10 +724,12 @@ class Compressor:
     @property
     def log(self) -> GrowingLog:
         """The log; an empty one if nothing has arrived yet."""
-        if self._log is None:
-            name = self.settings.dialect or "openai-chat"
-            self._log = GrowingLog(name, self.settings.readings, self.arriving)
-        return self._log
+        return self.conversation.log
+
+    @property
+    def state(self) -> CompactionState:
+        """What the next compaction starts from."""
+        return self.conversation.state
 
     @property
     def view(self) -> View:
@@ -844,17 +746,6 @@ class Compressor:
         """The dialect of the conversation."""
         return self.log.dialect
 
-    @property
-    def _turns(self) -> int:
-        """How often the model answered, as far as the log tells."""
-        return self._log.turns if self._log else 0
-
 
 def _do_nothing() -> None:
     """Do what a summarizer that needs no warming up does."""
-
-
-def _dialect_shown_by(messages: Sequence[Any]) -> str | None:
-    """Return the dialect that messages show by marks of their own, None if they could be any."""
-    found = detect(messages)
-    return found.name if found.likeness(messages, {}) > 1 else None

@@ -14,8 +14,7 @@ from foldaway._core import Category
 from foldaway.compaction import payload_bytes
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import Compressed
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript
+from foldaway.transcript import Estimator, Message, Text, ToolCall, ToolResult, Transcript
 
 Fate: TypeAlias = Literal["kept", "rewritten", "folded", "added"]
 
@@ -109,16 +108,22 @@ def compare(
         {share.name: share.tokens for share in shares_of(side, Estimator())} for side in sides
     )
     return Comparison(
-        before=names[0], after=names[1],
-        messages_before=len(made.before), messages_after=len(made.after),
-        tokens_before=sum(was.values()), tokens_after=sum(now.values()),
-        kept=made.count("kept"), rewritten=made.count("rewritten"),
-        folded=made.count("folded"), added=made.count("added"),
+        before=names[0],
+        after=names[1],
+        messages_before=len(made.before),
+        messages_after=len(made.after),
+        tokens_before=sum(was.values()),
+        tokens_after=sum(now.values()),
+        kept=made.count("kept"),
+        rewritten=made.count("rewritten"),
+        folded=made.count("folded"),
+        added=made.count("added"),
         categories=tuple(
             Category(name, was.get(name, 0), now.get(name, 0)) for name in {**was, **now}
         ),
-        fates_before=made.before, fates_after=made.after,
-    )  # fmt: skip
+        fates_before=made.before,
+        fates_after=made.after,
+    )
 
 
 def _marks(messages: Sequence[Message]) -> list[bytes]:

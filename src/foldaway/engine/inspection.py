@@ -12,18 +12,16 @@ from msgspec.structs import replace
 from foldaway._core import Budget, Policy, TokenCounter, Urgency
 from foldaway.compaction import (
     Costs,
-    Moment,
-    answered_calls,
     by_category,
     carried_tokens,
     category,
     compared,
-    decide,
     fixed_categories,
     message_tokens,
     with_sections,
 )
-from foldaway.facts import merged_summaries, recognize
+from foldaway.engine.trigger import Moment, decide
+from foldaway.facts import answered_calls, merged_summaries, recognize
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole_view
 
 _Calls: TypeAlias = Mapping[int, Mapping[str, ToolCall]]
@@ -83,9 +81,14 @@ class Inspection(Struct, frozen=True, kw_only=True):
 
 
 def inspect_transcript(
-    transcript: Transcript, policy: Policy, budget: Budget, counter: TokenCounter, *,
-    most: int = 10, measured_tokens: int | None = None,
-) -> Inspection:  # fmt: skip
+    transcript: Transcript,
+    policy: Policy,
+    budget: Budget,
+    counter: TokenCounter,
+    *,
+    most: int = 10,
+    measured_tokens: int | None = None,
+) -> Inspection:
     """Return what the transcript costs, with its `most` longest messages and most costly copies.
 
     `measured_tokens` is what the provider counted for it.
@@ -194,10 +197,11 @@ def _duplicates(log: Sequence[Message], calls: _Calls, counter: TokenCounter) ->
                     places.setdefault(mark, []).append((at, part))
     found = [
         Copies(
-            tuple(at for at, _ in copies), _tool(*copies[0], calls),
+            tuple(at for at, _ in copies),
+            _tool(*copies[0], calls),
             (len(copies) - 1) * message_tokens(Message("tool", (copies[0][1],)), counter),
         )
         for copies in places.values()
         if len(copies) > 1
-    ]  # fmt: skip
+    ]
     return sorted(found, key=lambda copies: (-copies.tokens, copies.positions))

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.tokens import Calibration
+from foldaway.transcript import Calibration
 
 _MILLION = 1_000_000
 """A count large enough that its ratio to the calibrated one is exact to six digits."""

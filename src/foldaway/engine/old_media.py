@@ -33,7 +33,7 @@ def drop_old_media(
     changes if nothing becomes lighter, or if a rule of the provider would break. `before` is what
     the model sees now, in tokens.
     """
-    shown = log.render()
+    shown = log.shown.render()
     bases = [_base(log, message) for message in shown]
     seen = [was if base is None else base for was, base in zip(shown, bases, strict=True)]
     lighter = {
@@ -90,13 +90,13 @@ def _with_lighter(
     for row in references:
         view = rewrite(view, row.start, lighter[row.start], row.ref)
     messages = tuple(render(view, log.messages))
-    known = {(found.rule, found.index) for found in work.rules.check(log.render())}
+    known = {(found.rule, found.index) for found in work.rules.check(log.shown.render())}
     broken = [each for each in work.rules.check(messages) if (each.rule, each.index) not in known]
     if broken:
         return Skipped("cannot", f"it would break {broken[0].rule!r}", before)
     shown = log.count_shown()
     after = dict(shown)
-    for was in log.render():
+    for was in log.shown.render():
         if was.position in lighter:
             now = lighter[was.position]
             saved = message_tokens(was, work.counter) - message_tokens(now, work.counter)
@@ -108,8 +108,15 @@ def _with_lighter(
     stale = work.state.stale_thinking or keeps_stale(work, messages)
     state = replace(work.state, references=references_now, stale_thinking=stale)
     return Compaction(
-        view=view, state=state, messages=messages, tokens_before=before,
-        tokens_after=tokens_after, summary_tokens=0, new_references=references,
-        boundary=(0, 0), floor_tokens=0,
-        categories=compared(shown, after), known_faults=(),
-    )  # fmt: skip
+        view=view,
+        state=state,
+        messages=messages,
+        tokens_before=before,
+        tokens_after=tokens_after,
+        summary_tokens=0,
+        new_references=references,
+        boundary=(0, 0),
+        floor_tokens=0,
+        categories=compared(shown, after),
+        known_faults=(),
+    )

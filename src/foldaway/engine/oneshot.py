@@ -9,7 +9,16 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import CachedPrefix, Policy, Redact, Report, Summarizer, TokenCounter, log_event
+from foldaway._core import (
+    CachedPrefix,
+    Policy,
+    Redact,
+    Regex,
+    Report,
+    Summarizer,
+    TokenCounter,
+    log_event,
+)
 from foldaway.compaction import (
     Compaction,
     CompactionInput,
@@ -22,16 +31,8 @@ from foldaway.compaction import (
     message_tokens,
     plan,
     tools_tokens,
-    with_safe_names,
 )
-from foldaway.dialects import (
-    drop_settings,
-    dump,
-    load,
-    profile_for,
-    repair_transcript,
-    with_messages,
-)
+from foldaway.dialects import drop_settings, dump, load, profile_for, repair_transcript
 from foldaway.engine.run import (
     EngineSettings,
     Finished,
@@ -48,16 +49,15 @@ from foldaway.facts import merged_summaries, recognize, without_summary
 from foldaway.summarizers import (
     WriteContext,
     Writers,
-    add_draft,
-    context_at,
+    draft_steps,
     prefix_of,
-    with_request,
-    write_through,
+    run_calls,
     writers_of,
 )
-from foldaway.transcript import Message, Transcript, View, rewrite, whole_view
+from foldaway.transcript import Message, ToolCall, ToolResult, Transcript, View, rewrite, whole_view
 
 _NO_STATE = CompactionState()
+_LEGAL_NAME = Regex(r"[A-Za-z0-9_-]*")
 
 
 class Compressed(Struct, frozen=True):
@@ -105,7 +105,8 @@ def compress(
     is written goes through `redact`: without one, secrets are hidden and personal data stays,
     because the agent goes on with it.
     """
-    options, writers = options or Options(), writers_of(summarizer)
+    options, writers = Options() if options is None else options, writers_of(summarizer)
+    InvalidSetting.check_type("options", options, Options)
     settings = settings_for(
         model=model_of(model),
         context_length=context_length,
@@ -117,7 +118,7 @@ def compress(
     given = load(messages, dialect=settings.dialect)
     profile = profile_for(given.dialect, provider)
     transcript, actions = repair_transcript(
-        with_safe_names(given, settings.redact), profile.without("call-pending")
+        _with_safe_names(given, settings.redact), profile.without("call-pending")
     )
     if actions:
         log_event("repair.done", repairs=len(actions), dialect=given.dialect)
@@ -128,12 +129,16 @@ def compress(
         finished = Finished(None, todo)
     else:
         request = prefix_of(given.dialect, (), given.frame.body or {})
-        writers = with_request(writers, system=request.system, tools=request.tools)
+        writers = writers.for_model(settings.model)
+        writers = writers.with_request(system=request.system, tools=request.tools)
         prefix = _prefix(given) if writers.cached_request is not None else None
         moment = _moment(todo, options.force, prefix)
-        finished = finish_run(todo, write_through(todo, writers, moment))
+        finished = finish_run(todo, run_calls(draft_steps(todo, writers, moment)))
+    report = report_of(work, finished.done, transcript)
+    if finished.written is not None:
+        report = finished.written.add_to(report)
     report = replace(
-        add_draft(report_of(work, finished.done, transcript), finished.written),
+        report,
         context_length_source=settings.window_source,
         repaired=tuple(action.what for action in actions),
     )
@@ -141,9 +146,11 @@ def compress(
 
 
 def work_of(
-    settings: EngineSettings, transcript: Transcript, options: Options,
+    settings: EngineSettings,
+    transcript: Transcript,
+    options: Options,
     state: CompactionState = _NO_STATE,
-) -> CompactionInput:  # fmt: skip
+) -> CompactionInput:
     """Return what a compaction of one list starts from."""
     head = settings.policy.protect_first
     known = recognize(transcript.messages, head=head)
@@ -152,11 +159,15 @@ def work_of(
     _check_places(options.above, options.pinned, len(log))
     view = _view(transcript.messages, log)
     return work_on(
-        replace(settings, outside_tokens=_outside(transcript, settings.counter)), transcript,
+        replace(settings, outside_tokens=_outside(transcript, settings.counter)),
+        transcript,
         FrozenLog(log, view, settings.readings, settings.target_tokens or 0),
-        log=log, view=view, state=state, carried=carried_in(known, merged),
+        log=log,
+        view=view,
+        state=state,
+        carried=carried_in(known, merged),
         options=options,
-    )  # fmt: skip
+    )
 
 
 def _check_places(above: int | None, pinned: frozenset[int], length: int) -> None:
@@ -176,7 +187,8 @@ def _prefix(given: Transcript) -> CachedPrefix:
 def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> WriteContext:
     now, budget = time.time(), todo.work.budget
     is_hard = todo.tokens_before >= budget.hard_tokens
-    return context_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
+    urgency = "hard" if is_hard else "soft"
+    return WriteContext(now=now, urgency=urgency, forced=forced, prefix=prefix)
 
 
 def _finish(
@@ -193,9 +205,9 @@ def _finish(
     if isinstance(done, Skipped):
         value = messages if transcript is given else dump(transcript)
         return Compressed(value, report, transcript, given.messages)
-    result = with_messages(transcript, done.messages)
+    result = transcript.with_messages(done.messages)
     if done.state.stale_thinking and result.frame.body is not None:
-        body = {**result.frame.body, **drop_settings(result.frame.body)}
+        body = {**result.frame.body, **drop_settings(result.frame.body).fields}
         result = replace(result, frame=replace(result.frame, body=body))
     return Compressed(dump(result), report, result, transcript.messages)
 
@@ -222,3 +234,35 @@ def _view(given: Sequence[Message], log: Sequence[Message]) -> View:
 def _outside(transcript: Transcript, counter: TokenCounter) -> int:
     system = message_tokens(transcript.system, counter) if transcript.system else 0
     return system + tools_tokens(transcript.tools, counter)
+
+
+def _with_safe_names(transcript: Transcript, hide: Redact) -> Transcript:
+    """Return the transcript without the secrets in names that no provider takes.
+
+    A model may call a tool by an invalid name (`export TOKEN=…`). A repair puts `_` in place of
+    the signs that give such a secret away, so it has to be hidden before. Names that providers
+    take stay; a transcript without others comes back as the same object.
+    """
+    names = {
+        part.name
+        for message in transcript.messages
+        for part in message.parts
+        if type(part) is ToolCall
+    }
+    illegal = [name for name in names if _LEGAL_NAME.fullmatch(name) is None]
+    hidden = {name: safe for name in illegal if (safe := hide(name)) != name}
+    if not hidden:
+        return transcript
+    return replace(
+        transcript, messages=tuple(_renamed(message, hidden) for message in transcript.messages)
+    )
+
+
+def _renamed(message: Message, names: dict[str, str]) -> Message:
+    parts = tuple(
+        replace(part, name=names[part.name], intact=False)
+        if isinstance(part, ToolCall | ToolResult) and part.name in names
+        else part
+        for part in message.parts
+    )
+    return message if parts == message.parts else replace(message, parts=parts, intact=False)

@@ -17,15 +17,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from foldaway._core import ReferenceKind
-from foldaway.dialects import (
-    Document,
-    Record,
-    read_document,
-    split_list,
-    split_object,
-    with_messages,
-    write_document,
-)
+from foldaway.dialects import Document, Record, split_list, split_object
 from foldaway.engine.recall_tools import find
 from foldaway.errors import CannotUndo, NotReadable, UnknownReference
 from foldaway.transcript import Message, Transcript
@@ -104,8 +96,9 @@ def read_originals(data: bytes) -> tuple[Generation, ...]:
         if one.version > VERSION:
             raise NotReadable(
                 f"is of version {one.version}, and this Foldaway knows {VERSION}",
-                where=f"line {number}", remedy="use a newer Foldaway",
-            )  # fmt: skip
+                where=f"line {number}",
+                remedy="use a newer Foldaway",
+            )
         found.append(one)
     if not found:
         raise NotReadable("holds no originals", remedy="name the file that compress wrote")
@@ -114,9 +107,10 @@ def read_originals(data: bytes) -> tuple[Generation, ...]:
 
 def _no_originals(number: int) -> NotReadable:
     return NotReadable(
-        "is no line of an originals file", where=f"line {number}",
+        "is no line of an originals file",
+        where=f"line {number}",
         remedy="name the file that compress wrote",
-    )  # fmt: skip
+    )
 
 
 def write_originals(generations: Iterable[Generation]) -> bytes:
@@ -134,21 +128,26 @@ def join_generations(*lineages: Sequence[Generation]) -> tuple[Generation, ...]:
 
 
 def add_generation(
-    earlier: Sequence[Generation], source: bytes, dialect: str, output: bytes,
+    earlier: Sequence[Generation],
+    source: bytes,
+    dialect: str,
+    output: bytes,
     references: Iterable[Placed],
-) -> tuple[Generation, ...]:  # fmt: skip
+) -> tuple[Generation, ...]:
     """Return the earlier generations and a new one; what they gave out keeps resolving.
 
     An earlier compression of the same text is not kept twice: the new one takes its references.
     """
     text = source.decode()
-    document = read_document(output, dialect=dialect or None)
+    document = Document.read(output, dialect=dialect or None)
     new = Generation(
-        generation=0, source=text, dialect=dialect,
+        generation=0,
+        source=text,
+        dialect=dialect,
         output_sha256=hashlib.sha256(output).hexdigest(),
         output_messages=tuple(_marks(record.transcript) for record in document.records),
         references=tuple(references),
-    )  # fmt: skip
+    )
     kept: list[Generation] = []
     for one in earlier:
         if one.source == text and one.dialect == dialect:
@@ -231,7 +230,7 @@ def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     if hashlib.sha256(output).hexdigest() == newest.output_sha256 or output == source:
         return Undone(source, left)
     before = _document(newest)
-    after = read_document(output, dialect=newest.dialect or None)
+    after = Document.read(output, dialect=newest.dialect or None)
     if len(after.records) != len(newest.output_messages) or len(before.records) != len(
         after.records
     ):
@@ -244,9 +243,10 @@ def undo(generations: Sequence[Generation], output: bytes) -> Undone:
         appended = _find_appended(now.transcript, marks)
         count += len(appended)
         messages = (*record.transcript.messages, *appended)
-        restored.append(with_messages(record.transcript, messages) if appended
-                        else record.transcript)  # fmt: skip
-    return Undone(write_document(before, restored), left, count)
+        restored.append(
+            record.transcript.with_messages(messages) if appended else record.transcript
+        )
+    return Undone(before.write(restored), left, count)
 
 
 def _find_appended(now: Transcript, marks: Sequence[str]) -> tuple[Message, ...]:
@@ -265,7 +265,7 @@ def _refuse_edited(what: str) -> CannotUndo:
 
 
 def _document(one: Generation) -> Document:
-    return read_document(one.source.encode(), dialect=one.dialect or None)
+    return Document.read(one.source.encode(), dialect=one.dialect or None)
 
 
 def _marks(transcript: Transcript) -> tuple[str, ...]:

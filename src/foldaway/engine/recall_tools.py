@@ -11,11 +11,12 @@ from foldaway._core import Reference, TokenCounter
 from foldaway.dialects import dialect_named, dump_text
 from foldaway.errors import FoldawayError, UnknownReference
 from foldaway.facts import read_table
-from foldaway.search import ScannedText, extract_searchable, parse_query, scan, snippet
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 _SNIPPET_CHARS = 160
 """Of a place that a search found; chosen, two lines."""
+_MOST_PLACES = 10
+"""Of an answer to a search; chosen."""
 ANSWER_SHARE = 10
 """A tenth of the window is the most that one answer takes; chosen, so that originals do not fill it
 again."""
@@ -42,10 +43,13 @@ def tools_in(dialect: str, tools: Sequence[dict[str, Any]]) -> list[dict[str, An
             return [{"type": "function", **tool} for tool in tools]
         case "anthropic":
             return [
-                {"name": tool["name"], "description": tool["description"],
-                 "input_schema": tool["parameters"]}
+                {
+                    "name": tool["name"],
+                    "description": tool["description"],
+                    "input_schema": tool["parameters"],
+                }
                 for tool in tools
-            ]  # fmt: skip
+            ]
         case "gemini":
             return [{"functionDeclarations": [dict(tool) for tool in tools]}]
         case _:
@@ -66,6 +70,9 @@ def look_for(text: str, log: Sequence[Message], most: int) -> list[tuple[int, st
     Letter case is no matter. The best are those that have its words, ranked as in a store; so a
     question is answered too.
     """
+    # needed only when the model searches
+    from foldaway.search import ScannedText, extract_searchable, parse_query, scan, snippet
+
     exact = find(text, log, most)
     if len(exact) >= most or not text.strip():
         return exact
@@ -107,8 +114,12 @@ def answer_tool(
     recalled: Callable[[str], list[Any]],
     dropped: Sequence[Message],
     page: AnswerPage,
+    search: Callable[[str], Sequence[str]] | None = None,
 ) -> str:
-    """Return the answer to one of the tools; what cannot be found is said in a sentence."""
+    """Return the answer to one of the tools; what cannot be found is said in a sentence.
+
+    `search` finds lines elsewhere, if what was dropped has nothing.
+    """
     if name == "foldaway_recall":
         ref = str(arguments.get("ref") or "")
         if not ref:
@@ -121,10 +132,11 @@ def answer_tool(
         text = str(arguments.get("text") or "")
         if not text.strip():
             return "no text was given; call it again with text, the words to look for"
-        rows = look_for(text, dropped, 10)
-        if not rows:
-            return "nothing that was folded or shortened has that text or its words"
-        return "\n".join(f"message {position}: {snippet}" for position, snippet in rows)
+        rows = look_for(text, dropped, _MOST_PLACES)
+        lines = [f"message {position}: {snippet}" for position, snippet in rows]
+        if not lines and search is not None:
+            lines += search(text)
+        return "\n".join(lines) or "nothing that was folded or shortened has that text or its words"
     return f"no tool {name!r}; there are foldaway_recall and foldaway_search"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from foldaway._core import PluginKind, Redact, TokenCounter
+from foldaway.errors import InvalidSetting
 from foldaway.reduction import Kind, Reduced, TextReducer, reduce_text
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 REDUCERS_GROUP = "foldaway.reducers"
 """The entry-point group under which other packages register text reducers."""
@@ -32,6 +33,8 @@ def reduce(
     another package registered one, goes first. With `redact` secrets are hidden first; without it
     they stay, because the text is the caller's own. Raises `InvalidSetting` and `UnknownName`.
     """
+    InvalidSetting.check_type("text", text, str, "a text")
+    InvalidSetting.check_type("budget_tokens", budget_tokens, int, "a number of tokens")
     if isinstance(reducer, str):
         reducer = find_reducer(reducer)
     counts = counter or Estimator()

@@ -13,7 +13,7 @@ from foldaway.compaction import fixed_categories, message_tokens, tools_tokens
 from foldaway.dialects import dialect_named
 from foldaway.engine.meter import answer_limit
 from foldaway.engine.run import EngineSettings
-from foldaway.transcript import Frame, Payload, Transcript
+from foldaway.transcript import Frame, Message, Payload, Text, Transcript
 
 _RESERVED_SHARE = 4
 """At most a quarter of the window is reserved for an answer because a request asks for it: some
@@ -24,9 +24,14 @@ class Requests:
     """The settings of a conversation, as its requests change them."""
 
     def __init__(
-        self, settings: EngineSettings, tools: Sequence[Payload], *, window: int | None,
-        is_open: bool, has_redactor: bool,
-    ) -> None:  # fmt: skip
+        self,
+        settings: EngineSettings,
+        tools: Sequence[Payload],
+        *,
+        window: int | None,
+        is_open: bool,
+        has_redactor: bool,
+    ) -> None:
         """Take what was given; the model is `is_open` if none was."""
         self.settings = replace(
             settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
@@ -59,6 +64,12 @@ class Requests:
             after = sum(message_tokens(one, counter) for one in wire.decode(list(held), 0))
         self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
 
+    def take_system(self, text: str) -> None:
+        """Take the system prompt that is sent beside the messages of the log."""
+        self.request = replace(self.request, system=Message("system", (Text(text),)))
+        fixed = fixed_categories(self.request, self.settings.counter)
+        self.take_outside(sum(one.tokens_before for one in fixed))
+
     def take_outside(self, tokens: int) -> None:
         """Take how many tokens are outside the messages."""
         self._fixed_tokens = tokens
@@ -78,9 +89,12 @@ class Requests:
         if output_tokens is None:
             output_tokens = self._reserved_of(was.output_tokens, context_length)
         settings = replace(
-            was, model=model, context_length=context_length, window_source="given",
+            was,
+            model=model,
+            context_length=context_length,
+            window_source="given",
             output_tokens=output_tokens,
-        )  # fmt: skip
+        )
         _ = settings.budget  # raises for a window that cannot be used, before anything changes
         self.settings = settings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,22 +28,32 @@ from foldaway.compaction import (
     Compaction,
     CompactionInput,
     CompactionState,
-    Decision,
     LogIndex,
-    LogReading,
     Options,
     Plan,
     Skipped,
     finish,
     fixed_categories,
-    rehydrated,
     with_sections,
 )
-from foldaway.dialects import DROP_BLOCK_HEADERS, dialect_for, profile_for, wire_rules
-from foldaway.redaction import Dressing, RedactionPolicy, Redactor, Span
-from foldaway.summarizers import Draft, count_added
-from foldaway.tokens import Estimator
-from foldaway.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
+from foldaway.dialects import dialect_for, drop_settings, profile_for, wire_rules
+from foldaway.engine.trigger import Decision
+from foldaway.errors import InvalidSetting
+from foldaway.facts import LogReading
+from foldaway.summarizers import Draft
+from foldaway.transcript import (
+    Estimator,
+    Folded,
+    Kept,
+    Message,
+    Payload,
+    Rewritten,
+    Transcript,
+    View,
+)
+
+if TYPE_CHECKING:
+    from foldaway.redaction import RedactionPolicy, Redactor
 
 _NO_STATE = CompactionState()
 
@@ -85,6 +95,9 @@ class EngineSettings(Struct, frozen=True, kw_only=True):
         return LogReading(self.counter, self.policy, self.redact)
 
 
+_TOKENS = "a number of tokens"
+
+
 class Model(Struct, frozen=True):
     """The model of a conversation, if there is more to say of it than its name."""
 
@@ -94,7 +107,7 @@ class Model(Struct, frozen=True):
     output_tokens: int = 0
     """What every request reserves for the answer."""
     counter: TokenCounter | None = None
-    """What counts its tokens; estimates if none is given (`foldaway.tokens.exact_counter`)."""
+    """What counts its tokens; estimates if none is given (`foldaway.transcript.exact_counter`)."""
     prices: Prices | None = None
     """What it costs; if not given, looked up by the name with the extra `prices`."""
     cache_ttl: Ttl = "5m"
@@ -103,19 +116,30 @@ class Model(Struct, frozen=True):
     """Whether the account may ask the provider to drop thinking that is bound to messages that
     changed (`thinking.block_binding`, a beta of Anthropic)."""
 
+    def __post_init__(self) -> None:
+        """Refuse what no model has."""
+        InvalidSetting.check_type("name", self.name, str, "a text")
+        if self.context_length is not None:
+            InvalidSetting.check_type("context_length", self.context_length, int, _TOKENS)
+
 
 def model_of(given: str | Model) -> Model:
     """Return a model that was given by its name or as a value."""
-    return Model(given) if isinstance(given, str) else given
+    if isinstance(given, str):
+        return Model(given)
+    InvalidSetting.check_type("model", given, Model, "a name, or a Model")
+    return given
 
 
-class LoggingRedactor(Redactor):
-    """A redactor that logs how much it hides."""
+def make_redactor(policy: RedactionPolicy | None = None) -> Redactor:
+    """Return a redactor that logs how much it hides; without a policy personal data stays."""
+    from foldaway.redaction import RedactionPolicy, Redactor  # a host may bring its own
 
-    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
-        """Return `data` with a placeholder in place of each span."""
-        log_event("redaction.applied", secrets=len(spans), bytes=len(data))
-        return super().masked(data, spans, dressing)
+    return Redactor(policy or RedactionPolicy(personal=False), on_hidden=_log_hidden)
+
+
+def _log_hidden(secrets: int, size: int) -> None:
+    log_event("redaction.applied", secrets=secrets, bytes=size)
 
 
 def settings_for(
@@ -131,6 +155,11 @@ def settings_for(
 
     Without a redactor secrets are hidden and personal data stays: the agent goes on with it.
     """
+    if policy is not None:
+        InvalidSetting.check_type("policy", policy, Policy)
+    for name, given in (("context_length", context_length), ("target_tokens", target_tokens)):
+        if given is not None:
+            InvalidSetting.check_type(name, given, int, _TOKENS)
     window, source = window_of(model.name, context_length or model.context_length)
     return EngineSettings(
         model=model.name,
@@ -143,7 +172,7 @@ def settings_for(
         provider=provider,
         dialect=dialect_for(provider, None),
         counter=model.counter or Estimator(),
-        redact=redact or LoggingRedactor(RedactionPolicy(personal=False)),
+        redact=redact or make_redactor(),
     )
 
 
@@ -173,7 +202,7 @@ def work_on(
         log=log,
         index=index,
         view=view,
-        state=rehydrated(state, [settings.redact(body) for body in carried]),
+        state=state.with_carried([settings.redact(body) for body in carried]),
         policy=settings.policy,
         budget=scale_budget(budget, ratio),
         rules=wire_rules(
@@ -213,7 +242,7 @@ def finish_run(todo: Plan, written: Draft | None = None) -> Finished:
     done = made or finish(todo, None if written is None else written.prose)
     if written is not None and isinstance(done, Compaction):
         done = replace(done, state=with_pauses(done.state, written))
-    return Finished(count_added(written, done), done)
+    return Finished(None if written is None else written.count_added(done), done)
 
 
 def with_pauses(state: CompactionState, written: Draft) -> CompactionState:
@@ -304,7 +333,7 @@ def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Tra
             f"{STILL_BROKEN}"
         )
     if done.state.stale_thinking:
-        header = "".join(f"{name}: {value}" for name, value in DROP_BLOCK_HEADERS.items())
+        header = "".join(f"{name}: {value}" for name, value in drop_settings({}).headers.items())
         notes.append(
             f"the tool loop in progress keeps thinking that is bound to messages that changed: the "
             f"request must set thinking.block_binding and send the header {header}"

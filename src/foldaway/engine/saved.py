@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from foldaway.compaction import CompactionState
 from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.errors import InvalidView, NotReadable
-from foldaway.tokens import Calibration
 from foldaway.transcript import (
+    Calibration,
     Folded,
     Item,
     Kept,

@@ -8,28 +8,12 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from foldaway._core import Report, estimate_after, fit_budget
-from foldaway.caching import (
-    TTL_SECONDS,
-    Prices,
-    Situation,
-    known_prices,
-    ratio_prices,
-    reread_needed,
-)
-from foldaway.compaction import (
-    Background,
-    CompactionState,
-    Decision,
-    Moment,
-    Plan,
-    PutOff,
-    Skipped,
-    decide,
-    system_stop,
-)
+from foldaway.caching import TTL_SECONDS, Prices, Situation, known_prices
+from foldaway.compaction import CompactionState, Plan, Skipped, system_stop
 from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.meter import UsageMeter
 from foldaway.engine.run import EngineSettings, Model
+from foldaway.engine.trigger import Background, Decision, Moment, PutOff, decide
 from foldaway.summarizers import Writers
 from foldaway.transcript import ToolCall, ToolResult
 
@@ -47,7 +31,7 @@ class Current(Struct, frozen=True):
     @property
     def estimate(self) -> int:
         """Our own estimate of what the model sees."""
-        return self.settings.outside_tokens + self.log.view_tokens
+        return self.settings.outside_tokens + self.log.shown.tokens
 
     @property
     def floor(self) -> int:
@@ -133,7 +117,7 @@ class Timing:
         """
         verdict = decision.verdict
         assert verdict is not None
-        needed = reread_needed(verdict, prices) / _scale(todo, decision.prompt_tokens)
+        needed = verdict.reread_needed(prices) / _scale(todo, decision.prompt_tokens)
         self._put_off = PutOff(verdict.sentence, decision.urgency, needed)
         return verdict.sentence
 
@@ -151,9 +135,10 @@ class Timing:
         log, calls = now.log, self._calls
         start, calls.counted = calls.counted, len(log.messages)
         calls.answered += sum(
-            log.tokens[at] for at in range(start, len(log.messages))
+            log.tokens[at]
+            for at in range(start, len(log.messages))
             if log.messages[at].role == "assistant"
-        )  # fmt: skip
+        )
         if start == len(log.messages):
             return
         policy, budget, floor = now.settings.policy, now.settings.budget, now.floor
@@ -166,7 +151,9 @@ class Timing:
         for at in range(len(log.messages) - 1, max(start, calls.resumed) - 1, -1):
             tokens -= log.tokens[at]
             if log.is_answer_start(at):
-                calls.note(tokens, estimate_after(policy, budget, tokens, floor))
+                first, stop = max(at - policy.protect_last, 0), max(at - policy.min_tail, 0)
+                newest = sum(log.tokens[first:stop])
+                calls.note(tokens, estimate_after(budget, tokens, floor, newest))
 
     # What follows from it
 
@@ -220,24 +207,26 @@ class Timing:
         if isinstance(todo, Plan):
             after, kept = _count_left(todo), _count_kept(todo, at_marks=prices.at_marks)
             summary = todo.choice.summary_tokens
-        return decision.weighed(Situation(
-            tokens_now=tokens,
-            tokens_after=min(round(scale * after), tokens),
-            cached_tokens=warm,
-            kept_prefix_tokens=round(scale * kept),
-            reread_tokens=round(scale * calls.reread),
-            read_tokens=round(scale * calls.read),
-            answered_tokens=round(scale * calls.answered),
-            early_tokens=budget.early_tokens,
-            threshold_tokens=budget.threshold_tokens,
-            hard_tokens=budget.hard_tokens,
-            acts_at_threshold=prices.is_ratio or settings.policy.save == "off",
-            summary_input_tokens=tokens if by_model else 0,
-            summary_cached_tokens=warm if is_cached else 0,
-            summary_output_tokens=summary if by_model else 0,
-            prices=prices,
-            ttl=self._model.cache_ttl,
-        ))  # fmt: skip
+        return decision.weighed(
+            Situation(
+                tokens_now=tokens,
+                tokens_after=min(round(scale * after), tokens),
+                cached_tokens=warm,
+                kept_prefix_tokens=round(scale * kept),
+                reread_tokens=round(scale * calls.reread),
+                read_tokens=round(scale * calls.read),
+                answered_tokens=round(scale * calls.answered),
+                early_tokens=budget.early_tokens,
+                threshold_tokens=budget.threshold_tokens,
+                hard_tokens=budget.hard_tokens,
+                acts_at_threshold=prices.is_ratio or settings.policy.save == "off",
+                summary_input_tokens=tokens if by_model else 0,
+                summary_cached_tokens=warm if is_cached else 0,
+                summary_output_tokens=summary if by_model else 0,
+                prices=prices,
+                ttl=self._model.cache_ttl,
+            )
+        )
 
     @property
     def _is_cold(self) -> bool:
@@ -249,7 +238,7 @@ class Timing:
         name = now.settings.model
         if name not in self._prices:
             found = self._model.prices or known_prices(name)
-            self._prices[name] = found or ratio_prices(now.log.dialect)
+            self._prices[name] = found or Prices.of_wire(now.log.dialect)
         return self._prices[name]
 
 

@@ -40,6 +40,9 @@ SUMMARY_BRIEF = (
 """The same where the summary itself is short."""
 SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
 
+FRAME_WORDS = (SUMMARY_OPEN, SUMMARY_CLOSE, SUMMARY_PREAMBLE, SUMMARY_BRIEF, SUMMARY_AFTERWORD)
+"""All that the frame says by itself, the same in every summary."""
+
 QUOTED_SUMMARY = Regex(rf"(?s){re.escape(SUMMARY_OPEN)}.*?(?:{re.escape(SUMMARY_CLOSE)}|\Z)")
 
 RESULT_OPEN = "[foldaway: the newest result, of "
@@ -108,6 +111,11 @@ def summary_text(body: str, reference: str, *, brief: bool = False) -> str:
         f"{SUMMARY_OPEN}\n{SUMMARY_PREAMBLE}{where}\n\n{body}\n\n{SUMMARY_AFTERWORD}\n"
         f"{SUMMARY_CLOSE}"
     )
+
+
+def handed_over(body: str, preamble: str) -> str:
+    """Return a record of another session in the frame, behind words that say what it is for."""
+    return f"{SUMMARY_OPEN}\n{preamble}\n\n{body}\n{SUMMARY_CLOSE}\n\n"
 
 
 def split_summary(text: str) -> Framed | None:
@@ -286,6 +294,11 @@ def _said_before(messages: Sequence[Message], at: int, before: Sequence[Message]
     return place - system
 
 
+def is_known_at(messages: Sequence[Message], at: int) -> bool:
+    """Return whether a summary is recognized in a later run if it begins at a position."""
+    return _said_before(messages, at, ()) <= _HEAD_MESSAGES or _has_result(messages[at - 1])
+
+
 def carried_summary(message: Message) -> str | None:
     """Return the body of the summary that a message is or carries, None if there is none.
 
@@ -300,11 +313,6 @@ def carried_summary(message: Message) -> str | None:
     is_alone = not any(isinstance(part, (Text, ToolResult)) for part in message.parts[:-1])
     is_whole = not framed.rest and message.parts[-1] is first and is_alone
     return None if is_whole and message.origin == "real" else framed.body
-
-
-def summary_of(message: Message) -> str | None:
-    """Return the body of a message that is a summary, None for any other."""
-    return carried_summary(message) if message.origin == "summary" else None
 
 
 def without_summary(message: Message) -> Message:

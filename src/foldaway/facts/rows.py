@@ -155,9 +155,13 @@ def _item_rows(item: object, lead: str, room: int, depth: int) -> Iterator[str]:
 
 
 def _object(
-    fields: Mapping[str, object], room: int, depth: int, between: str,
-    moved: list[tuple[str, object]], known: str = "",
-) -> tuple[str, int]:  # fmt: skip
+    fields: Mapping[str, object],
+    room: int,
+    depth: int,
+    between: str,
+    moved: list[tuple[str, object]],
+    known: str = "",
+) -> tuple[str, int]:
     """Return the fields of an item as words, and how many are left out: the worthiest have the
     room. Items among them that do not fit whole go to `moved`. What `known` says is not told again.
     """

@@ -13,9 +13,20 @@ from foldaway._core import Regex, TokenCounter
 from foldaway.facts.languages import Language, phrases_for
 
 Section: TypeAlias = Literal[
-    "task", "goal", "constraints", "state", "in_progress", "remaining", "blocked", "completed",
-    "files", "decisions", "resolved", "pending", "critical",
-]  # fmt: skip
+    "task",
+    "goal",
+    "constraints",
+    "state",
+    "in_progress",
+    "remaining",
+    "blocked",
+    "completed",
+    "files",
+    "decisions",
+    "resolved",
+    "pending",
+    "critical",
+]
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
@@ -49,21 +60,40 @@ _BY_HEADING: dict[str, Section] = {
 }
 _EMPTY: frozenset[str] = frozenset(phrases_for(one).none for one in get_args(Language))
 _BY_WORD: tuple[tuple[str, Section], ...] = (
-    ("task", "task"), ("goal", "goal"), ("constraint", "constraints"), ("complet", "completed"),
-    ("active state", "state"), ("progress", "in_progress"), ("block", "blocked"),
-    ("decision", "decisions"), ("resolved", "resolved"), ("pending", "pending"),
-    ("file", "files"), ("remaining", "remaining"), ("next", "remaining"),
-)  # fmt: skip
+    ("task", "task"),
+    ("goal", "goal"),
+    ("constraint", "constraints"),
+    ("complet", "completed"),
+    ("active state", "state"),
+    ("progress", "in_progress"),
+    ("block", "blocked"),
+    ("decision", "decisions"),
+    ("resolved", "resolved"),
+    ("pending", "pending"),
+    ("file", "files"),
+    ("remaining", "remaining"),
+    ("next", "remaining"),
+)
 """How other compressors' headings are read."""
 _HEADING = Regex(r"#{1,4} +(?=\S)")
 _ENTRY = Regex(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = Regex(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
-    "goal": 190.0, "constraints": RULE - 1, "pending": ASK - 1, "blocked": FAILURE - 1,
-    "task": 150.0, "files": FILE - 1, "decisions": 70.0, "state": 60.0, "critical": 55.0,
-    "in_progress": 40.0, "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
-}  # fmt: skip
+    "goal": 190.0,
+    "constraints": RULE - 1,
+    "pending": ASK - 1,
+    "blocked": FAILURE - 1,
+    "task": 150.0,
+    "files": FILE - 1,
+    "decisions": 70.0,
+    "state": 60.0,
+    "critical": 55.0,
+    "in_progress": 40.0,
+    "completed": 30.0,
+    "remaining": 60.0,
+    "resolved": 20.0,
+}
 """What is carried over counts a little less than the same if it is found again. The first request
 and the task of a live log weigh 200."""
 _GOAL_WEIGHT = 1_000.0
@@ -119,6 +149,81 @@ class Summary(Struct, frozen=True):
     brief: bool = False
     """Whether it leaves out what only counts what was left out."""
 
+    def render(self, counter: TokenCounter, budget_tokens: int) -> str:
+        """Return the summary as Markdown within `budget_tokens`.
+
+        Entries, and pieces of entries, are left out by weight, lightest first, and a section says
+        how many entries it left out; a section that says nothing is left out. The heaviest entry is
+        always there, cut if it must be.
+        """
+        rows = _ranked(self)
+        per_char = _tokens_per_char(self, counter)
+        room = float(budget_tokens)
+        text, tokens, was = "", budget_tokens + 1, _Chosen()
+        for number in range(_ROUNDS):
+            chosen = _within_budget(rows, room / per_char)
+            if chosen != was or not chosen:
+                text = _rendered(self, chosen)
+                tokens = counter.count(text)
+                was = chosen
+            if tokens <= budget_tokens:
+                for share in _REFILLS:
+                    free_chars = (budget_tokens - tokens) * share / per_char
+                    fuller = _fuller(self, rows, chosen, free_chars)
+                    if fuller and counter.count(fuller) <= budget_tokens:
+                        return fuller
+                return text
+            if sum(max(len(pieces), 1) for one in chosen.values() for pieces in one.values()) == 1:
+                break
+            room -= (tokens - budget_tokens) * _OVERSHOOT + number
+        return _squeezed(self, rows[0], counter, budget_tokens) if rows else text
+
+    def with_focus(self, topic: str) -> Summary:
+        """Return the summary with the entries that speak of `topic` ranked before the others."""
+        words = [word for word in re.findall(r"\w+", topic.casefold()) if len(word) > 2]
+        if not words:
+            return self
+
+        def weighed(entry: Entry) -> Entry:
+            text = entry.text.casefold()
+            hits = sum(word in text for word in words)
+            return replace(entry, weight=entry.weight + _FOCUS_WEIGHT * hits / len(words))
+
+        sections = {name: tuple(map(weighed, rows)) for name, rows in self.sections.items()}
+        return replace(self, sections=sections)
+
+    def with_state(self, lines: Sequence[str]) -> Summary:
+        """Return the summary with these lines on the current state before the others."""
+        if not lines:
+            return self
+        others = (one for one in self.sections.get("state", ()) if one.text not in lines)
+        entries = (*(Entry(line, weight=STATE) for line in lines), *others)
+        return replace(self, sections={**self.sections, "state": entries})
+
+    def with_goal(self, goal: str, room_chars: float) -> Summary:
+        """Return the summary with the goal that somebody set, letter for letter, before the others.
+
+        It is there whatever else goes; one that would take more than half of the room is cut.
+        """
+        most = max(int(room_chars / 2), _LEAST_ENTRY_CHARS)
+        text = goal if len(goal) <= most else f"{goal[: most - 1]}…"
+        others = (entry for entry in self.sections.get("goal", ()) if entry.text != text)
+        entries = (Entry(text, weight=_GOAL_WEIGHT), *others)
+        return replace(self, sections={**self.sections, "goal": entries})
+
+    def merge(self, newer: Summary) -> Summary:
+        """Return both together, older entries first; an entry that stands in both stands once."""
+        sections: dict[Section, tuple[Entry, ...]] = {}
+        for section in SECTIONS:
+            kept = list(self.sections.get(section, ()))
+            known = {entry.text for entry in kept}
+            kept.extend(
+                entry for entry in newer.sections.get(section, ()) if entry.text not in known
+            )
+            if kept:
+                sections[section] = tuple(kept)
+        return replace(newer, sections=sections, numbered=self.numbered + newer.numbered)
+
 
 _Row: TypeAlias = tuple[Section, int, int, Entry, float]
 """Section, place in it, which piece (-1 for all of an entry), the entry, the weight."""
@@ -137,36 +242,6 @@ def _composed(head: str, texts: Sequence[str]) -> str:
     if not head:
         return "\n".join(texts)
     return f"{head}: {texts[0]}" if len(texts) == 1 else f"{head}:\n" + "\n".join(texts)
-
-
-def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) -> str:
-    """Return the summary as Markdown within `budget_tokens`.
-
-    Entries, and pieces of entries, are left out by weight, lightest first, and a section says how
-    many entries it left out; a section that says nothing is left out. The heaviest entry is always
-    there, cut if it must be.
-    """
-    rows = _ranked(summary)
-    per_char = _tokens_per_char(summary, counter)
-    room = float(budget_tokens)
-    text, tokens, was = "", budget_tokens + 1, _Chosen()
-    for number in range(_ROUNDS):
-        chosen = _within_budget(rows, room / per_char)
-        if chosen != was or not chosen:
-            text = _rendered(summary, chosen)
-            tokens = counter.count(text)
-            was = chosen
-        if tokens <= budget_tokens:
-            for share in _REFILLS:
-                free_chars = (budget_tokens - tokens) * share / per_char
-                fuller = _fuller(summary, rows, chosen, free_chars)
-                if fuller and counter.count(fuller) <= budget_tokens:
-                    return fuller
-            return text
-        if sum(max(len(pieces), 1) for one in chosen.values() for pieces in one.values()) == 1:
-            break
-        room -= (tokens - budget_tokens) * _OVERSHOOT + number
-    return _squeezed(summary, rows[0], counter, budget_tokens) if rows else text
 
 
 def _fuller(summary: Summary, rows: Sequence[_Row], chosen: _Chosen, free_chars: float) -> str:
@@ -228,8 +303,9 @@ def parse_summary(text: str) -> Summary:
             for name, rows in found.items()
             if rows
         },
-        "parsed", len(found["completed"]),
-    )  # fmt: skip
+        "parsed",
+        len(found["completed"]),
+    )
 
 
 def _sourced(entry: Entry, section: Section) -> Entry:
@@ -355,51 +431,3 @@ def _line(section: Section, number: int, entry: Entry) -> str:
     source = f" [{entry.source}]" if entry.source else ""
     words = entry.text.replace("\n", f"\n{_INDENT}")
     return f"{mark}{words}{source}"
-
-
-def focused(summary: Summary, topic: str) -> Summary:
-    """Return the summary with the entries that speak of `topic` ranked before the others."""
-    words = [word for word in re.findall(r"\w+", topic.casefold()) if len(word) > 2]
-    if not words:
-        return summary
-
-    def weighed(entry: Entry) -> Entry:
-        text = entry.text.casefold()
-        hits = sum(word in text for word in words)
-        return replace(entry, weight=entry.weight + _FOCUS_WEIGHT * hits / len(words))
-
-    sections = {name: tuple(map(weighed, rows)) for name, rows in summary.sections.items()}
-    return replace(summary, sections=sections)
-
-
-def stating(summary: Summary, lines: Sequence[str]) -> Summary:
-    """Return the summary with these lines on the current state before the others."""
-    if not lines:
-        return summary
-    others = (one for one in summary.sections.get("state", ()) if one.text not in lines)
-    entries = (*(Entry(line, weight=STATE) for line in lines), *others)
-    return replace(summary, sections={**summary.sections, "state": entries})
-
-
-def aimed(summary: Summary, goal: str, room_chars: float) -> Summary:
-    """Return the summary with the goal that somebody set, letter for letter, before the others.
-
-    It is there whatever else goes; one that would take more than half of the room is cut.
-    """
-    most = max(int(room_chars / 2), _LEAST_ENTRY_CHARS)
-    text = goal if len(goal) <= most else f"{goal[: most - 1]}…"
-    others = (entry for entry in summary.sections.get("goal", ()) if entry.text != text)
-    entries = (Entry(text, weight=_GOAL_WEIGHT), *others)
-    return replace(summary, sections={**summary.sections, "goal": entries})
-
-
-def merged(older: Summary, newer: Summary) -> Summary:
-    """Return both together, older entries first; an entry that stands in both stands once."""
-    sections: dict[Section, tuple[Entry, ...]] = {}
-    for section in SECTIONS:
-        kept = list(older.sections.get(section, ()))
-        known = {entry.text for entry in kept}
-        kept.extend(entry for entry in newer.sections.get(section, ()) if entry.text not in known)
-        if kept:
-            sections[section] = tuple(kept)
-    return replace(newer, sections=sections, numbered=older.numbered + newer.numbered)

@@ -15,12 +15,27 @@ from msgspec import Struct
 
 from foldaway._core import Regex
 from foldaway.facts.tables import read_table
-from foldaway.transcript import ToolCall
 
 Family: TypeAlias = Literal[
-    "shell", "read", "write", "edit", "search", "glob", "list", "web_search", "fetch", "browser",
-    "subagent", "todo", "plan", "memory", "process", "notebook", "question", "other",
-]  # fmt: skip
+    "shell",
+    "read",
+    "write",
+    "edit",
+    "search",
+    "glob",
+    "list",
+    "web_search",
+    "fetch",
+    "browser",
+    "subagent",
+    "todo",
+    "plan",
+    "memory",
+    "process",
+    "notebook",
+    "question",
+    "other",
+]
 
 
 class Traits(Struct, frozen=True):
@@ -114,11 +129,6 @@ def _keys(name: str) -> Iterator[str]:
         yield lowered[-1]
 
 
-def arguments_given(call: ToolCall) -> Mapping[str, Any]:
-    """Return the arguments of a call; of a tool that takes free text, that text as `input`."""
-    return {"input": call.arguments} if call.kind == "custom" else read_arguments(call.arguments)
-
-
 def read_arguments(value: Any) -> Mapping[str, Any]:
     """Return arguments as an object, also from JSON text; empty if they are none."""
     if isinstance(value, str):
@@ -166,8 +176,10 @@ def command_of(arguments: Mapping[str, Any]) -> str:
         if isinstance(found, str) and found:
             return found
         if isinstance(found, list) and found:
-            words = [word if isinstance(word, str) else scalar_words(word) for word in
-                     cast("list[Any]", found)]  # fmt: skip
+            words = [
+                word if isinstance(word, str) else scalar_words(word)
+                for word in cast("list[Any]", found)
+            ]
             if len(words) == _WRAPPED and _RUNS_A_LINE.match(words[1]):
                 return words[2]
             return " ".join(words)

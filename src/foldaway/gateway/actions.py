@@ -47,27 +47,28 @@ from foldaway.gateway.api_values import (
     ViewsAnswer,
     WrittenMessage,
 )
-from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events
+from foldaway.gateway.options import GatewayOptions
 from foldaway.search import Filters
 from foldaway.sessions import (
     Library,
     Retention,
     Session,
+    SessionOptions,
     SessionRow,
     Show,
+    ViewRow,
     discover,
     find_expired,
     redactor_of,
-    session_row,
     transcript_of,
-    view_rows,
 )
 from foldaway.stores import NewSession, SessionFilter, SessionInfo, Store, StoredMessage
 from foldaway.summarizers import Writers
 from foldaway.transcript import Message, Transcript
 from foldaway.usage import session_details
 
+KEEPS_ALL = Retention()
 SOURCE = "api"
 """The source of sessions that `POST /foldaway/compact` begins: its keys are not those of agents."""
 
@@ -84,6 +85,23 @@ class ApiContext(Struct, frozen=True):
     look_again: Callable[[str], None]
     """Tells anyone who holds a session open that it was changed."""
 
+    @classmethod
+    def of(
+        cls,
+        store: Store,
+        options: GatewayOptions,
+        events: Events,
+        retention: Retention = KEEPS_ALL,
+        look_again: Callable[[str], None] = lambda session: None,
+    ) -> ApiContext:
+        """Return what the API of a store works on; the redactor is made when it is first used."""
+
+        @cache
+        def redactor() -> Show:
+            return redactor_of(store)
+
+        return cls(store, options, retention, lambda text: redactor()(text), events, look_again)
+
     def find(self, name: str) -> SessionInfo:
         """Return a session by its id, the beginning of it, or the id of its source."""
         return Library(self.store, show=self.show).find(name)
@@ -91,26 +109,13 @@ class ApiContext(Struct, frozen=True):
     def open(self, session_id: str, summarizer: Writers | None) -> Session:
         """Return a handle on a session."""
         options = self.options
-        return Session(
-            self.store, session_id=session_id, context_length=options.context_length,
-            policy=options.policy, summarizer=summarizer,
-        )  # fmt: skip
-
-
-def make_context(
-    store: Store,
-    options: GatewayOptions,
-    events: Events,
-    retention: Retention,
-    look_again: Callable[[str], None],
-) -> ApiContext:
-    """Return what the API of a gateway works on; the redactor is made when it is first used."""
-
-    @cache
-    def redactor() -> Show:
-        return redactor_of(store)
-
-    return ApiContext(store, options, retention, lambda text: redactor()(text), events, look_again)
+        return Session.open(
+            self.store,
+            session_id,
+            context_length=options.context_length,
+            policy=options.policy,
+            summarizer=summarizer,
+        )
 
 
 class NotThere(Exception):
@@ -123,20 +128,24 @@ class NotThere(Exception):
 def list_sessions(api: ApiContext, asked: SessionsAsked) -> SessionsPage:
     """List sessions, the last used first."""
     wanted = SessionFilter(
-        source=asked.source, kind=asked.kind, since=asked.since, until=asked.until,
-        text=asked.text, only_leaves=asked.newest,
-    )  # fmt: skip
+        source=asked.source,
+        kind=asked.kind,
+        since=asked.since,
+        until=asked.until,
+        text=asked.text,
+        only_leaves=asked.newest,
+    )
     page = api.store.sessions(wanted, most=asked.most, after=asked.after)
-    return SessionsPage([session_row(info) for info in page.sessions], page.next)
+    return SessionsPage([SessionRow.of(info) for info in page.sessions], page.next)
 
 
 def get_session(api: ApiContext, asked: SessionAsked) -> SessionAnswer:
     """Return one session: facts, compactions, usage, pins, lineage."""
     info = api.find(asked.id)
     return SessionAnswer(
-        session=session_row(info),
+        session=SessionRow.of(info),
         details=session_details(api.store, info),
-        lineage=[session_row(one) for one in api.store.lineage(info.id)],
+        lineage=[SessionRow.of(one) for one in api.store.lineage(info.id)],
     )
 
 
@@ -146,15 +155,18 @@ def get_messages(api: ApiContext, asked: MessagesAsked) -> MessagesPage:
     stop = min(asked.start + asked.most, info.length)
     rows = api.store.read(info.id, asked.start, stop)
     return MessagesPage(
-        session=info.id, dialect=info.dialect, total=info.length, messages=_rows(rows),
+        session=info.id,
+        dialect=info.dialect,
+        total=info.length,
+        messages=_rows(rows),
         next=stop if stop < info.length else None,
-    )  # fmt: skip
+    )
 
 
 def list_views(api: ApiContext, asked: SessionAsked) -> ViewsAnswer:
     """List the views of a session: one for each compaction."""
     info = api.find(asked.id)
-    rows = view_rows(api.store.views(info.id, lean=True), info.view)
+    rows = ViewRow.list_of(api.store.views(info.id, lean=True), info.view)
     return ViewsAnswer(session=info.id, current=info.view, views=rows)
 
 
@@ -163,7 +175,7 @@ def get_step(api: ApiContext, asked: StepAsked) -> StepAnswer:
     info = api.find(asked.id)
     views = api.store.views(info.id)
     _refuse_unknown(info, asked.number, (view.number for view in views))
-    (row,) = (one for one in view_rows(views, info.view) if one.number == asked.number)
+    (row,) = (one for one in ViewRow.list_of(views, info.view) if one.number == asked.number)
     (kept,) = (view for view in views if view.number == asked.number)
     old, new = (
         transcript_of(api.store, info, what="view", number=number)
@@ -188,23 +200,36 @@ def get_view(api: ApiContext, asked: ViewAsked) -> ViewPage:
     seen = transcript_of(api.store, info, what="view", number=asked.number)
     total, stop = len(seen.messages), asked.start + asked.most
     return ViewPage(
-        session=info.id, dialect=info.dialect, total=total,
+        session=info.id,
+        dialect=info.dialect,
+        total=total,
         view=info.view if asked.number is None else asked.number,
         messages=_payloads(seen.messages[asked.start : stop], info.dialect),
         next=stop if stop < total else None,
-    )  # fmt: skip
+    )
 
 
 def search(api: ApiContext, asked: SearchAsked) -> SearchAnswer:
     """Find a text in all sessions, also in what compactions folded."""
     filters = Filters(
-        roles=asked.role, sources=asked.source, tools=asked.tool, since=asked.since,
-        until=asked.until, sessions=tuple(api.find(name).id for name in asked.session),
-    )  # fmt: skip
+        roles=asked.role,
+        sources=asked.source,
+        tools=asked.tool,
+        since=asked.since,
+        until=asked.until,
+        sessions=tuple(api.find(name).id for name in asked.session),
+    )
     hits = discover(
-        api.store, asked.q, filters=filters, kinds=() if asked.subagents else ("main",),
-        sort=asked.sort, most=asked.most, skip=asked.skip, around=asked.around, show=api.show,
-    )  # fmt: skip
+        api.store,
+        asked.q,
+        filters=filters,
+        kinds=() if asked.subagents else ("main",),
+        sort=asked.sort,
+        most=asked.most,
+        skip=asked.skip,
+        around=asked.around,
+        show=api.show,
+    )
     return SearchAnswer(hits)
 
 
@@ -218,10 +243,12 @@ def recall(api: ApiContext, asked: RecallAsked) -> RecallPage:
     start = min(first + asked.start, end)
     stop = min(start + asked.most, end)
     return RecallPage(
-        ref=asked.ref, session=place.session_id, positions=(first, end),
+        ref=asked.ref,
+        session=place.session_id,
+        positions=(first, end),
         messages=_rows(api.store.read(place.session_id, start, stop)),
         next=stop - first if stop < end else None,
-    )  # fmt: skip
+    )
 
 
 # What is changed
@@ -232,9 +259,11 @@ def compact_session(api: ApiContext, asked: CompactAsked) -> CompactAnswer:
     was = api.store.newest_leaf(api.find(asked.id).id)
     kept = api.open(was.id, api.options.summarizer)
     report = kept.compact(
-        force=asked.force, focus=asked.focus, keep_last=asked.keep_last,
+        force=asked.force,
+        focus=asked.focus,
+        keep_last=asked.keep_last,
         target_tokens=asked.target_tokens,
-    )  # fmt: skip
+    )
     info = kept.info
     return CompactAnswer(session=info.id, previous=was.id, view=info.view, report=report)
 
@@ -242,7 +271,7 @@ def compact_session(api: ApiContext, asked: CompactAsked) -> CompactAnswer:
 def undo_compaction(api: ApiContext, asked: SessionAsked) -> SessionRow:
     """Undo the last compaction of a session; what came since stays."""
     was = api.find(asked.id)
-    return session_row(api.store.undo(was.id, expect=was.view))
+    return SessionRow.of(api.store.undo(was.id, expect=was.view))
 
 
 def pin_message(api: ApiContext, asked: PinAsked) -> PinsAnswer:
@@ -265,7 +294,7 @@ def fork_session(api: ApiContext, asked: ForkAsked) -> SessionRow:
     made = api.store.create(
         parent.branch(asked.title), parent_id=parent.id, descent="branch", at=asked.at
     )
-    return session_row(made)
+    return SessionRow.of(made)
 
 
 def delete_session(api: ApiContext, asked: DeleteAsked) -> DeleteAnswer:
@@ -291,17 +320,21 @@ def compact_list(api: ApiContext, asked: ListAsked) -> ListAnswer:
     """Make a list of messages smaller; with a key as part of a conversation that is kept."""
     options, given = api.options, asked.messages
     model: dict[str, Any] = {
-        "model": asked.model, "context_length": asked.context_length or options.context_length,
-        "policy": options.policy, "summarizer": options.summarizer,
-    }  # fmt: skip
+        "model": asked.model,
+        "context_length": asked.context_length or options.context_length,
+        "policy": options.policy,
+        "summarizer": options.summarizer,
+    }
     if not asked.key:
         done = compress(given, **model)
         return ListAnswer(
-            messages=Raw(dump_bytes(done.messages)), is_changed=done.messages is not given,
-            session="", report=done.report,
-        )  # fmt: skip
-    new = NewSession(dialect="", source=SOURCE, model=asked.model)
-    session = Session(api.store, asked.key, new=new, **model)
+            messages=Raw(dump_bytes(done.messages)),
+            is_changed=done.messages is not given,
+            session="",
+            report=done.report,
+        )
+    new = NewSession(source=SOURCE, model=asked.model)
+    session = Session(api.store, asked.key, **model, options=SessionOptions(new=new))
     wanted: dict[str, Any] = {"force": asked.force, "focus": asked.focus}
     followed = (
         session.follow(request=given, **wanted)
@@ -310,19 +343,27 @@ def compact_list(api: ApiContext, asked: ListAsked) -> ListAnswer:
     )
     value = followed.body if isinstance(given, dict) else followed.messages
     return ListAnswer(
-        messages=Raw(dump_bytes(value)), is_changed=followed.is_changed,
-        session=followed.session_id, report=followed.report,
-    )  # fmt: skip
+        messages=Raw(dump_bytes(value)),
+        is_changed=followed.is_changed,
+        session=followed.session_id,
+        report=followed.report,
+    )
 
 
 def _rows(rows: Sequence[StoredMessage]) -> list[LoggedMessage]:
     return [
         LoggedMessage(
-            position=row.position, role=row.role, time=row.time, tokens=row.tokens,
-            tools=row.tools, generated=row.generated, owner=row.owner_id, message=Raw(row.body),
+            position=row.position,
+            role=row.role,
+            time=row.time,
+            tokens=row.tokens,
+            tools=row.tools,
+            generated=row.generated,
+            owner=row.owner_id,
+            message=Raw(row.body),
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _payloads(messages: Iterable[Message], dialect: str) -> list[Raw]:
@@ -352,5 +393,5 @@ def _delete(store: Store, infos: Sequence[SessionInfo], *, dry_run: bool) -> Del
     messages = store.owned_alone(ids) if ids else 0
     erased = store.erase(ids) if ids and not dry_run else None
     return DeleteAnswer(
-        sessions=[session_row(info) for info in infos], messages=messages, erased=erased
+        sessions=[SessionRow.of(info) for info in infos], messages=messages, erased=erased
     )

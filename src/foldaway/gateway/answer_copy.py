@@ -14,10 +14,21 @@ from foldaway.gateway.wires import usage_in
 T = TypeVar("T")
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-HOP = frozenset({
-    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
-    b"transfer-encoding", b"upgrade", b"host", b"content-length", b"expect",
-})  # fmt: skip
+HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+        b"host",
+        b"content-length",
+        b"expect",
+    }
+)
 """Headers of one connection, by RFC 9110, and those that every hop writes itself."""
 OWN = b"x-foldaway"
 _BOUNDARY = 4
@@ -72,10 +83,13 @@ class AnswerCopy:
         known = HOP - {b"content-length"}
         headers = [pair for pair in up.raw_headers if pair[0].lower() not in known]
         kept.has_begun = True
-        await self._send({
-            "type": "http.response.start", "status": up.status,
-            "headers": [*headers, (OWN, note.encode("latin-1", "replace"))],
-        })  # fmt: skip
+        await self._send(
+            {
+                "type": "http.response.start",
+                "status": up.status,
+                "headers": [*headers, (OWN, note.encode("latin-1", "replace"))],
+            }
+        )
         is_fixed = kept.encoding or "content-length" in up.headers
         self._takes_pings = kept.content_type.startswith("text/event-stream") and not is_fixed
         if read:

@@ -297,8 +297,12 @@ def _problem(api: ApiContext, error: Exception) -> Response:
 
 
 def _refusal(status: int, kind: str, message: str) -> Response:
-    body = dump_bytes(ErrorAnswer(ApiProblem(message, kind)))
-    return Response(body, status_code=status, media_type=JSON, headers=_HEADERS)
+    return Response(problem_body(message, kind), status, _HEADERS, JSON)
+
+
+def problem_body(message: str, kind: str) -> bytes:
+    """Return what is said instead of an answer, as JSON."""
+    return dump_bytes(ErrorAnswer(ApiProblem(message, kind)))
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
@@ -347,12 +351,15 @@ def openapi() -> dict[str, Any]:
     token = {"type": "apiKey", "in": "header", "name": "x-foldaway-token"}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Foldaway", "version": __version__,
-                 "description": "Sessions that a gateway keeps. Times are seconds since 1970."},
+        "info": {
+            "title": "Foldaway",
+            "version": __version__,
+            "description": "Sessions that a gateway keeps. Times are seconds since 1970.",
+        },
         "paths": paths,
         "components": {"schemas": parts, "securitySchemes": {"token": token}},
         "security": [{"token": []}],
-    }  # fmt: skip
+    }
 
 
 def _describe_parameters(row: Endpoint) -> dict[str, Any]:
@@ -362,10 +369,15 @@ def _describe_parameters(row: Endpoint) -> dict[str, Any]:
     held: dict[str, dict[str, Any]] = schema["properties"]
     required = cast("Sequence[str]", schema.get("required", ()))
     parameters = [
-        {"name": name, "in": "path" if name in row.places else "query",
-         "required": name in required, "schema": held[name]}
-        for name in held if row.method == "GET" or name in row.places
-    ]  # fmt: skip
+        {
+            "name": name,
+            "in": "path" if name in row.places else "query",
+            "required": name in required,
+            "schema": held[name],
+        }
+        for name in held
+        if row.method == "GET" or name in row.places
+    ]
     if row.method == "GET":
         return {"parameters": parameters}
     body = {

@@ -160,9 +160,12 @@ class BudgetsAsked(Asked, frozen=True):
     id: Id
     budgets: Annotated[
         tuple[Percent, ...],
-        Meta(min_length=1, max_length=MOST_BUDGETS,
-             description="Shares of what the model sees, in per cent."),
-    ]  # fmt: skip
+        Meta(
+            min_length=1,
+            max_length=MOST_BUDGETS,
+            description="Shares of what the model sees, in per cent.",
+        ),
+    ]
     focus: Focus = ""
     before: Before = None
 
@@ -220,9 +223,12 @@ class ListAsked(Asked, frozen=True):
     ]
     key: Annotated[
         str,
-        Meta(max_length=200, description="Your name for the conversation, the same each time. "
-             "Without it nothing is kept."),
-    ] = ""  # fmt: skip
+        Meta(
+            max_length=200,
+            description="Your name for the conversation, the same each time. "
+            "Without it nothing is kept.",
+        ),
+    ] = ""
     model: Annotated[str, Meta(description="Whose window counts.")] = ""
     context_length: Annotated[Positive | None, Meta(description="Its window, in tokens.")] = None
     focus: Focus = ""

@@ -19,17 +19,17 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from foldaway._core import __version__
-from foldaway.gateway.actions import ApiContext, make_context
+from foldaway.gateway.actions import KEEPS_ALL, ApiContext
 from foldaway.gateway.api import api_routes
-from foldaway.gateway.conversations import Conversations, GatewayOptions
+from foldaway.gateway.conversations import Conversations
 from foldaway.gateway.events import Events
 from foldaway.gateway.figures import Figures
-from foldaway.gateway.guard import Guard, Owner, Terms, page_key
+from foldaway.gateway.guard import Guard, Owner, Terms
+from foldaway.gateway.options import GatewayOptions
 from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
 from foldaway.sessions import Retention, warm
 from foldaway.stores import Store
 
-_KEEPS_ALL = Retention()
 _NOBODY = Owner()
 MakePages: TypeAlias = Callable[[ApiContext, Terms], Sequence[BaseRoute]]
 """Makes the routes of pages for people, which come before what is passed on."""
@@ -44,7 +44,7 @@ def make_app(
     store: Store,
     options: GatewayOptions,
     events: Events | None = None,
-    retention: Retention = _KEEPS_ALL,
+    retention: Retention = KEEPS_ALL,
     pages: MakePages = no_pages,
     owner: Owner = _NOBODY,
 ) -> Guard:
@@ -76,8 +76,8 @@ def make_app(
     async def metrics(_: Request) -> Response:
         return Response(figures.text(), media_type="text/plain; version=0.0.4")
 
-    api = make_context(store, options, events, retention, conversations.look_again)
-    terms = Terms(token=options.token, hosts=tuple(options.hosts), page_key=page_key(), owner=owner)
+    api = ApiContext.of(store, options, events, retention, conversations.look_again)
+    terms = Terms.of_pages(options.token, options.hosts, owner)
     own = [*pages(api, terms), *api_routes(api)]
     routes = [
         Route("/healthz", healthy),
@@ -95,7 +95,7 @@ def serve(
     host: str,
     port: int,
     ready: Callable[[str], None],
-    retention: Retention = _KEEPS_ALL,
+    retention: Retention = KEEPS_ALL,
     pages: MakePages = no_pages,
     owner: Owner = _NOBODY,
     path: Path | None = None,
@@ -106,15 +106,40 @@ def serve(
     Anyone who connects waits until all is loaded and warm: the first request meets no cold engine.
     """
     listening = listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
     with listen_on_path(path) if path else nullcontext() as unix:
-        ready(f"http://{shown}:{listening.getsockname()[1]}")
+        ready(address_of(listening))
         gc.disable()  # all that is loaded stays: it need not be looked at, now or later
         server = make_server(store, options, retention, pages, owner)
         warm()
         gc.freeze()
         gc.enable()
         server.run(sockets=[one for one in (listening, unix) if one])
+
+
+def serve_app(
+    app: ASGIApp,
+    events: Events,
+    options: GatewayOptions,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve an application whose streams end with it, until interrupted. Raises `OSError` if the
+    address is taken.
+    """
+    listening = listen(host, port)
+    ready(address_of(listening))
+    server_of(app, events, options).run(sockets=[listening])
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return the address under which a socket is reached."""
+    host, port = listening.getsockname()[:2]
+    return (
+        f"http://[{host}]:{port}"
+        if listening.family == socket.AF_INET6
+        else f"http://{host}:{port}"
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -129,7 +154,7 @@ def listen(host: str, port: int) -> socket.socket:
 def make_server(
     store: Store,
     options: GatewayOptions,
-    retention: Retention = _KEEPS_ALL,
+    retention: Retention = KEEPS_ALL,
     pages: MakePages = no_pages,
     owner: Owner = _NOBODY,
 ) -> GatewayServer:
@@ -145,9 +170,16 @@ def server_of(app: ASGIApp, events: Events, options: GatewayOptions) -> GatewayS
         KnownPeer, head_seconds=options.head_seconds, body_seconds=options.body_seconds
     )
     config = uvicorn.Config(
-        app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
-        server_header=False, date_header=False, proxy_headers=False, http=connection,
-    )  # fmt: skip
+        app,
+        log_level="critical",
+        access_log=False,
+        lifespan="on",
+        timeout_keep_alive=75,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        http=connection,
+    )
     return GatewayServer(config, events)
 
 

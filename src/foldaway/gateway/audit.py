@@ -44,8 +44,13 @@ class Audit:
 
     def add(self, who: str, what: str, sessions: Sequence[str], status: int) -> None:
         """Add a line. A full disk stops nobody from reading their own sessions; it is logged."""
-        line = {"time": time.time(), "who": who, "what": what, "sessions": sessions,
-                "status": status}  # fmt: skip
+        line = {
+            "time": time.time(),
+            "who": who,
+            "what": what,
+            "sessions": sessions,
+            "status": status,
+        }
         try:
             make_private_folder(self._path.parent)
             handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)

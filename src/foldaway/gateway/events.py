@@ -84,9 +84,12 @@ class Events:
     """
 
     def __init__(
-        self, *, most_waiting: int = MOST_WAITING, most_readers: int = MOST_READERS,
+        self,
+        *,
+        most_waiting: int = MOST_WAITING,
+        most_readers: int = MOST_READERS,
         ping_seconds: float = PING_SECONDS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._most_waiting, self._most_readers = most_waiting, most_readers
         self._ping_seconds = ping_seconds
         self._readers: set[_Reader] = set()

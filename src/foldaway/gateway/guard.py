@@ -13,6 +13,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
+from foldaway.gateway.api_token import make_token, token_file
 from foldaway.gateway.audit import Audit
 
 ENTRY = "/inspector/enter"
@@ -48,6 +50,18 @@ class Owner(Struct, frozen=True, kw_only=True):
     audit: Audit | None = None
     """The file that says who asked for what."""
 
+    @classmethod
+    def of(cls, home: Path) -> Owner:
+        """Return the owner of a home: anyone who can read its token, which is made if there is
+        none. Raises `StoreUnavailable`.
+        """
+        return cls(
+            token=make_token(home),
+            file=str(token_file(home)),
+            entry_key=secrets.token_urlsafe(24),
+            audit=Audit(home / "audit.jsonl"),
+        )
+
 
 class Terms(Struct, frozen=True, kw_only=True):
     """Whom a server answers."""
@@ -65,14 +79,18 @@ class Terms(Struct, frozen=True, kw_only=True):
         """What lets somebody see conversations."""
         return tuple(one for one in (self.owner.token, self.token) if one)
 
+    @classmethod
+    def of_pages(cls, token: str, hosts: Sequence[str], owner: Owner) -> Terms:
+        """Return the terms of a server with pages, which get a new key."""
+        return cls(token=token, hosts=tuple(hosts), page_key=secrets.token_urlsafe(24), owner=owner)
+
+    def let_in(self, answer: Response, scope: Scope, token: str) -> None:
+        """Have a browser remember, by a cookie, that it was let in."""
+        answer.set_cookie(cookie_name(scope), cookie_for(token), httponly=True, samesite="strict")
+
     def has(self, given: bytes) -> str:
         """Return the token that somebody gave, "" if it is none."""
         return next((one for one in self.tokens if hmac.compare_digest(given, one.encode())), "")
-
-
-def page_key() -> str:
-    """Return a new key for the pages of one process."""
-    return secrets.token_urlsafe(24)
 
 
 class Guard:

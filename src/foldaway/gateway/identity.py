@@ -14,7 +14,6 @@ from msgspec import Raw
 from foldaway.agents.known import known_agents
 from foldaway.dialects import dialect_named, dump_text, parse
 from foldaway.errors import NotReadable
-from foldaway.gateway.wires import Wire
 from foldaway.sessions import digest
 
 OWN_HEADER = "x-foldaway-session"
@@ -64,12 +63,12 @@ def read_user_id(frame: Mapping[str, Any]) -> tuple[str, str]:
     return account, name if len(name) <= _MOST_CHARS else ""
 
 
-def make_start_name(raws: Sequence[Raw], wire: Wire) -> str:
+def make_start_name(raws: Sequence[Raw], dialect: str) -> str:
     """Return a name made of how a conversation began, up to the first answer of the model.
 
     "" as long as the model has not answered: two conversations may begin with the same words.
     """
-    decode = dialect_named(wire.dialect).decode
+    decode = dialect_named(dialect).decode
     said: list[bytes] = []
     for at, raw in enumerate(raws):
         (message,) = decode([parse(raw)], at)
@@ -100,5 +99,6 @@ def agent_of(headers: Mapping[str, str]) -> str:
 def _names_by_word() -> tuple[tuple[str, str], ...]:
     """Return for each word in what agents call themselves the name of its agent."""
     found = known_agents().values()
-    return tuple((word, one.identity.name or one.name)
-                 for one in found for word in one.identity.words)  # fmt: skip
+    return tuple(
+        (word, one.identity.name or one.name) for one in found for word in one.identity.words
+    )

@@ -19,7 +19,7 @@ from foldaway.gateway.api_values import (
     PreviewAnswer,
     PreviewAsked,
 )
-from foldaway.sessions import SessionOptions, frame_of, payloads, redactor_of
+from foldaway.sessions import SessionSettings, frame_of, internals, payloads, redactor_of
 from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.transcript import Folded, Kept, Transcript, View, render
 
@@ -41,9 +41,12 @@ def preview_compaction(api: ApiContext, asked: PreviewAsked) -> PreviewAnswer:
     engine.keep_with(lambda step: None)
     old = Transcript(bench.info.dialect, tuple(render(engine.view, engine.log.messages)))
     report = engine.compact(
-        force=asked.force, focus=asked.focus, keep_last=asked.keep_last,
-        target_tokens=asked.target_tokens, pinned=bench.pinned,
-    )  # fmt: skip
+        force=asked.force,
+        focus=asked.focus,
+        keep_last=asked.keep_last,
+        target_tokens=asked.target_tokens,
+        pinned=bench.pinned,
+    )
     new = Transcript(bench.info.dialect, tuple(render(engine.view, engine.log.messages)))
     comparison, written = compare_views(("now", "after"), old, new)
     return PreviewAnswer(
@@ -63,9 +66,12 @@ def preview_budgets(api: ApiContext, asked: BudgetsAsked) -> BudgetsAnswer:
         done = engine.preview(replace(options, target_tokens=target))
         found.append(_budget(percent, target, done))
     return BudgetsAnswer(
-        session=bench.info.id, messages=engine.length, tokens=now,
-        messages_shown=len(engine.messages), budgets=found,
-    )  # fmt: skip
+        session=bench.info.id,
+        messages=engine.length,
+        tokens=now,
+        messages_shown=len(engine.messages),
+        budgets=found,
+    )
 
 
 def _bench(api: ApiContext, name: str, before: int | None) -> _Bench:
@@ -74,22 +80,22 @@ def _bench(api: ApiContext, name: str, before: int | None) -> _Bench:
     trial = writers and replace(writers, is_preview=True)
     if before is None:
         info = api.store.newest_leaf(api.find(name).id)
-        engine = api.open(info.id, trial).engine
+        engine = internals(api.open(info.id, trial)).engine
     else:
         info = api.find(name)
         made = api.store.view(info.id, before)
         if made is None:
             raise NotThere(f"session {info.id} has no view {before}")
-        options = SessionOptions(
+        settings = SessionSettings(
             context_length=api.options.context_length, policy=api.options.policy, summarizer=trial
         )
-        engine = _engine_before(api.store, info, made, options)
+        engine = _engine_before(api.store, info, made, settings)
     pins = (pin.position for pin in api.store.pins(info.id))
     return _Bench(info, engine, frozenset(at for at in pins if at < engine.length))
 
 
 def _engine_before(
-    store: Store, info: SessionInfo, made: StoredView, options: SessionOptions
+    store: Store, info: SessionInfo, made: StoredView, settings: SessionSettings
 ) -> Compressor:
     """Return a compressor on the log as long as it was when a view was made, with the view before.
 
@@ -97,11 +103,11 @@ def _engine_before(
     """
     rows = store.read(info.id, 0, made.length)
     last = store.view(info.id, made.previous) if made.previous else None
-    engine = options.compressor(info.model, info.dialect)
+    engine = settings.compressor(info.model, info.dialect)
     engine.hide_with(redactor_of(store))
     frame = frame_of(info)
     noted, counted = frame.get("arrival"), frame.get("counted", "")
-    start = replace(engine.arriving, start=len(rows))
+    start = replace(engine.conversation.arriving, start=len(rows))
     engine.resume(
         payloads(rows),
         None if last is None else unpack_view(last.items, info.dialect),
@@ -115,9 +121,12 @@ def _engine_before(
 
 def _budget(percent: int, target: int, done: PreviewedRun) -> BudgetPreview:
     return BudgetPreview(
-        percent=percent, target_tokens=target, report=replace(done.report, references=()),
-        fates=list(_ranges(done.view)), summary=done.summary,
-    )  # fmt: skip
+        percent=percent,
+        target_tokens=target,
+        report=replace(done.report, references=()),
+        fates=list(_ranges(done.view)),
+        summary=done.summary,
+    )
 
 
 def _ranges(view: View) -> Iterator[FateRange]:
@@ -125,10 +134,12 @@ def _ranges(view: View) -> Iterator[FateRange]:
     start, fate = 0, None
     for item in view.items:
         here: Fate = (
-            "kept" if isinstance(item, Kept)
-            else "folded" if isinstance(item, Folded)
+            "kept"
+            if isinstance(item, Kept)
+            else "folded"
+            if isinstance(item, Folded)
             else "rewritten"
-        )  # fmt: skip
+        )
         if here != fate:
             if fate is not None:
                 yield FateRange(start, item.start, fate)

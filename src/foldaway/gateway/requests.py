@@ -17,7 +17,7 @@ from foldaway.dialects import dialect_named, parse, split_list, split_object
 from foldaway.errors import NotReadable
 from foldaway.gateway.client_compactions import sign_of
 from foldaway.gateway.identity import agent_of, bind_key, make_start_name, read_client_name
-from foldaway.gateway.wires import Route
+from foldaway.gateway.wires import Route, route_of
 
 OwnerOf: TypeAlias = Callable[[Mapping[str, str], Mapping[str, Any]], str]
 """Returns whose a request is, by its headers and its small fields."""
@@ -59,9 +59,12 @@ class Passing(Struct, frozen=True):
 
 
 def read_turn(
-    route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int,
+    route: Route,
+    headers: Mapping[str, str],
+    body: bytes,
+    most_bytes: int,
     owner_of: OwnerOf = lambda headers, frame: "",
-) -> Turn | Passing:  # fmt: skip
+) -> Turn | Passing:
     """Return the conversation that a request belongs to, or why it passes."""
     plain = unpack_body(body, headers.get("content-encoding", ""), most_bytes)
     if plain is None:
@@ -70,6 +73,17 @@ def read_turn(
         return _read_turn(route, headers, plain, owner_of)
     except (NotReadable, ValidationError):
         return Passing("not readable")
+
+
+def read_client_turn(
+    method: str, path: str, query: bytes, headers: Mapping[str, str], body: bytes, most_bytes: int
+) -> tuple[Turn, Route] | None:
+    """Return the turn of a conversation that a client of this process sends, and its route; None if
+    it sends something else.
+    """
+    route = route_of(method, path, headers, query)
+    turn = read_turn(route, headers, body, most_bytes) if route.operation == "turn" else None
+    return (turn, route) if isinstance(turn, Turn) else None
 
 
 def _read_turn(
@@ -92,7 +106,7 @@ def _read_turn(
         return Passing("side request")
     name = read_client_name(headers, frame)
     if not name and not is_first:
-        name = make_start_name(split_list(held), route.wire)
+        name = make_start_name(split_list(held), route.wire.dialect)
     model = route.model or str(frame.get("model") or "")
     thinking: Any = frame.get("thinking")
     binds = isinstance(thinking, dict) and thinking != {"type": "disabled"}

@@ -49,11 +49,14 @@ def span_writer() -> tuple[AddSpan | None, Callable[[], None]]:
     def add(outcome: Outcome, headers: Mapping[str, str], begun: int, ended: int) -> None:
         facts = {name: value for name, value in to_builtins(outcome).items() if name != "kind"}
         span = tracer.start_span(
-            f"{outcome.operation} {outcome.model}".strip(), start_time=begun,
-            context=propagate.extract(headers), kind=trace.SpanKind.SERVER,
-            attributes={_NAMES.get(name, f"foldaway.{name}"): value
-                        for name, value in facts.items()},
-        )  # fmt: skip
+            f"{outcome.operation} {outcome.model}".strip(),
+            start_time=begun,
+            context=propagate.extract(headers),
+            kind=trace.SpanKind.SERVER,
+            attributes={
+                _NAMES.get(name, f"foldaway.{name}"): value for name, value in facts.items()
+            },
+        )
         if outcome.status >= _FAILED or outcome.status == 0:
             span.set_status(trace.StatusCode.ERROR)
         span.end(ended)

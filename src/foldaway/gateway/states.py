@@ -11,7 +11,7 @@ from weakref import ref
 from msgspec import Struct
 
 from foldaway._core import Report, Urgency
-from foldaway.sessions import Session
+from foldaway.sessions import Session, internals
 
 Publish: TypeAlias = Callable[[Any], None]
 """Tells an event to anyone who listens."""
@@ -86,31 +86,42 @@ class Standings:
 
     def tell(self, session: Session, turn: object) -> None:
         """Tell where a conversation stands, and what became of a compaction since the last time."""
-        report = session.engine.last_report
+        report = internals(session).engine.last_report
         if report is not None:
             self._tell_compaction(session, report)
         self._publish(self._state(session, turn))
 
     def _tell_compaction(self, session: Session, report: Report) -> None:
-        result = _result(report, session.engine.state.count)
-        mark = (result, report.reason, report.compaction_count,
-                report.detail if result == "deferred" else "")  # fmt: skip
+        result = _result(report, internals(session).engine.state.count)
+        mark = (
+            result,
+            report.reason,
+            report.compaction_count,
+            report.detail if result == "deferred" else "",
+        )
         if result is None or mark == self._told:
             return
         self._told = mark
         note, is_done = report.summary_source, result == "done"
         if is_done:
             self._prompts.clear()
-        self._publish(CompactionTold(
-            **self._names, session=session.id,
-            result=result, number=report.compaction_count, reason=report.reason,
-            detail=report.detail, tokens_before=report.tokens_before,
-            tokens_after=report.tokens_after if is_done else 0,
-            writer=(note.name or note.source) if is_done else "", failure=note.failure,
-        ))  # fmt: skip
+        self._publish(
+            CompactionTold(
+                **self._names,
+                session=session.id,
+                result=result,
+                number=report.compaction_count,
+                reason=report.reason,
+                detail=report.detail,
+                tokens_before=report.tokens_before,
+                tokens_after=report.tokens_after if is_done else 0,
+                writer=(note.name or note.source) if is_done else "",
+                failure=note.failure,
+            )
+        )
 
     def _state(self, session: Session, turn: object) -> ConversationState:
-        engine = session.engine
+        engine = internals(session).engine
         budget, decision = engine.settings.budget, engine.decide()
         if self._prompts and self._prompts[-1][0]() is turn:
             self._prompts.pop()
@@ -118,13 +129,19 @@ class Standings:
         is_early = decision.urgency == "early"
         until = budget.threshold_tokens if is_early else budget.early_tokens
         return ConversationState(
-            **self._names, session=session.id,
-            prompt_tokens=decision.prompt_tokens, is_measured=decision.source == "measured",
-            window_tokens=budget.context_length, threshold_tokens=budget.threshold_tokens,
-            early_tokens=budget.early_tokens, urgency=decision.urgency, is_near=decision.pressure,
+            **self._names,
+            session=session.id,
+            prompt_tokens=decision.prompt_tokens,
+            is_measured=decision.source == "measured",
+            window_tokens=budget.context_length,
+            threshold_tokens=budget.threshold_tokens,
+            early_tokens=budget.early_tokens,
+            urgency=decision.urgency,
+            is_near=decision.pressure,
             answers_left=self._left(until - decision.prompt_tokens),
-            summary=decision.background, compactions=engine.state.count,
-        )  # fmt: skip
+            summary=decision.background,
+            compactions=engine.state.count,
+        )
 
     def _left(self, tokens: int) -> int | None:
         grown = [one[1] - before[1] for before, one in pairwise(self._prompts)]

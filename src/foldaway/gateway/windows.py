@@ -12,25 +12,27 @@ from foldaway.stores import Store
 Telling: TypeAlias = Literal["refused", "listed"]
 """How a provider told it. What it refuses counts more: a list has the most that can be had."""
 
-_FIELDS = ("context_length", "context_window", "max_context_length", "max_model_len",
-           "max_input_tokens", "inputTokenLimit")  # fmt: skip
+_FIELDS = (
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_model_len",
+    "max_input_tokens",
+    "inputTokenLimit",
+)
 """What a list of models calls it: OpenRouter, Groq, LM Studio, vLLM, Anthropic, Gemini."""
 
 
-class Windows:
-    """What providers told, kept in the store: for other conversations and after a restart."""
+def told_window(store: Store, model: str) -> int | None:
+    """Return the window of a model that a provider told, None if none did. It is in the store: for
+    other conversations, and after a restart.
+    """
+    return store.window(f"refused {model}") or store.window(f"listed {model}")
 
-    def __init__(self, store: Store) -> None:
-        """Take the store, which other gateways may share."""
-        self._store = store
 
-    def of(self, model: str) -> int | None:
-        """Return the window of a model, None if nobody told it."""
-        return self._store.window(f"refused {model}") or self._store.window(f"listed {model}")
-
-    def learn(self, windows: Mapping[str, int], how: Telling) -> None:
-        """Keep the windows of models."""
-        self._store.learn_windows({f"{how} {name}": tokens for name, tokens in windows.items()})
+def learn_windows(store: Store, windows: Mapping[str, int], how: Telling) -> None:
+    """Keep the windows of models."""
+    store.learn_windows({f"{how} {name}": tokens for name, tokens in windows.items()})
 
 
 def windows_in(body: bytes) -> dict[str, int]:

@@ -30,18 +30,28 @@ class Wire(Struct, frozen=True):
 
 
 MESSAGES = Wire(
-    "messages", "anthropic", "https://api.anthropic.com",
-    b'event: ping\ndata: {"type": "ping"}\n\n', (b'"assistant"',),
-)  # fmt: skip
+    "messages",
+    "anthropic",
+    "https://api.anthropic.com",
+    b'event: ping\ndata: {"type": "ping"}\n\n',
+    (b'"assistant"',),
+)
 CHAT = Wire("chat", "openai-chat", "https://api.openai.com", b": ping\n\n", (b'"assistant"',))
 RESPONSES = Wire(
-    "responses", "openai-responses", "https://api.openai.com", b": ping\n\n",
+    "responses",
+    "openai-responses",
+    "https://api.openai.com",
+    b": ping\n\n",
     (b'"assistant"', b'"function_call"', b'"custom_tool_call"', b'"reasoning"'),
-)  # fmt: skip
+)
 GEMINI = Wire(
     # its own client reads no comments; an empty line is skipped by all
-    "gemini", "gemini", "https://generativelanguage.googleapis.com", b"\n", (b'"model"',),
-)  # fmt: skip
+    "gemini",
+    "gemini",
+    "https://generativelanguage.googleapis.com",
+    b"\n",
+    (b'"model"',),
+)
 WIRES: Mapping[str, Wire] = {wire.name: wire for wire in (MESSAGES, CHAT, RESPONSES, GEMINI)}
 
 
@@ -93,6 +103,13 @@ def upstream_of(path: str, wire: Wire, known: Mapping[str, str]) -> str:
     prefix = max(found, key=len, default="")
     base = known[prefix] if prefix else known.get(wire.name) or known.get("") or wire.upstream
     return base.rstrip("/") + path[len(prefix.rstrip("/")) :]
+
+
+def provider_address(
+    method: str, path: str, headers: Mapping[str, str], known: Mapping[str, str]
+) -> str:
+    """Return where a request goes if no gateway is between."""
+    return upstream_of(path, route_of(method, path.partition("?")[0], headers).wire, known)
 
 
 def _is_below(path: str, prefix: str) -> bool:

@@ -9,10 +9,14 @@ from typing import Any
 
 from foldaway.gateway import usage_in
 from foldaway.integrations.host_sessions import HostTurn
-from foldaway.sessions import RefusedRequest, find_telling, refusal_in
+from foldaway.sessions import RefusedRequest
 
-_LAST = (b"\nevent: response.completed", b"\nevent: response.incomplete",
-         b"\nevent: message_stop", b"\ndata: [DONE]")  # fmt: skip
+_LAST = (
+    b"\nevent: response.completed",
+    b"\nevent: response.incomplete",
+    b"\nevent: message_stop",
+    b"\ndata: [DONE]",
+)
 """How the last event of a stream begins."""
 
 
@@ -32,8 +36,9 @@ class AnswerStream:
             self._pieces = self._response.iter_bytes()
             for piece in self._pieces:
                 self._said.append(piece)
-                if (event := find_telling(b"".join(self._said))) is not None:
-                    return refusal_in(event)
+                is_told, refused = RefusedRequest.find_in(b"".join(self._said))
+                if is_told:
+                    return refused
         return None
 
     async def aread_opening(self) -> RefusedRequest | None:
@@ -42,8 +47,9 @@ class AnswerStream:
             self._pieces = self._response.aiter_bytes()
             async for piece in self._pieces:
                 self._said.append(piece)
-                if (event := find_telling(b"".join(self._said))) is not None:
-                    return refusal_in(event)
+                is_told, refused = RefusedRequest.find_in(b"".join(self._said))
+                if is_told:
+                    return refused
         return None
 
     def _is_refusal_possible(self) -> bool:

@@ -1,23 +1,29 @@
 """Sessions of the Claude Agent SDK in a store of Foldaway.
 
-    options = ClaudeAgentOptions(session_store=FoldawaySessionStore())
+    sessions = FoldawaySessionStore()
+    options = ClaudeAgentOptions(session_store=sessions, hooks=sessions.hooks())
 
 Every line of a transcript is kept, also what Claude Code compacts away, and resumed from on any
-machine.
+machine. The hooks tell a compaction which facts to keep, and the model after it those that its
+summary left out. Each works without the other.
 """
+
+# The SDK is not installed when this is checked.
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, cast
 
+from foldaway.agents.hooks import HookOptions, dropped_facts, framed_facts, session_facts
 from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.integrations.host_items import HostItems
 from foldaway.integrations.host_sessions import HostSessions
 from foldaway.sessions import new_message
 from foldaway.stores import NewMessage, NewSession, SessionFilter, SessionInfo
-from foldaway.tokens import Estimator
-from foldaway.transcript import Payload
+from foldaway.transcript import Estimator, Payload
 
 __all__ = ["FoldawaySessionStore"]
 
@@ -34,6 +40,29 @@ class FoldawaySessionStore:
     def __init__(self, store: Any = None) -> None:
         self._sessions = HostSessions(_SOURCE, store)
 
+    def hooks(self, facts_tokens: int = HookOptions().facts_tokens) -> dict[str, list[Any]]:
+        """Return the hooks of a run; `facts_tokens` is the most that each of them says."""
+        from claude_agent_sdk import HookMatcher  # the store needs nothing of the SDK
+
+        async def before(given: Any, *more: Any) -> dict[str, Any]:
+            path, focus = given["transcript_path"], given.get("custom_instructions") or ""
+            facts = await self._read(lambda: session_facts(path, facts_tokens, focus))
+            return {"systemMessage": framed_facts(facts, is_after=False)} if facts else {}
+
+        async def after(given: Any, *more: Any) -> dict[str, Any]:
+            path, name = given["transcript_path"], given["hook_event_name"]
+            facts = await self._read(lambda: dropped_facts(path, facts_tokens, is_new=True))
+            said = {"hookEventName": name, "additionalContext": framed_facts(facts, is_after=True)}
+            return {"hookSpecificOutput": said} if facts else {}
+
+        return {
+            "PreCompact": [HookMatcher(None, [before])],
+            "SessionStart": [HookMatcher("compact", [after])],
+        }
+
+    async def _read(self, facts: Callable[[], str]) -> str:
+        return await asyncio.to_thread(self._sessions.guard, facts, "")
+
     async def append(self, key: Any, entries: list[Any]) -> None:
         """Keep lines of a transcript; those that are known are passed over."""
         if entries:
@@ -48,8 +77,10 @@ class FoldawaySessionStore:
     async def list_sessions(self, project_key: str) -> list[Any]:
         """Return the sessions of a project, and when they were last written to."""
         found = await asyncio.to_thread(self._list_under, f"{project_key}/", "main")
-        return [{"session_id": one.source_id.partition("/")[2], "mtime": int(one.updated * 1000)}
-                for one in found]  # fmt: skip
+        return [
+            {"session_id": one.source_id.partition("/")[2], "mtime": int(one.updated * 1000)}
+            for one in found
+        ]
 
     async def list_subkeys(self, key: Any) -> list[str]:
         """Return the subagents of a session."""

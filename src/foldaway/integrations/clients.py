@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from foldaway.dialects import parse
 from foldaway.errors import InvalidSetting, NotReadable
-from foldaway.gateway import OWN_HEADER, Turn, read_turn, route_of
+from foldaway.gateway import OWN_HEADER, read_client_turn
 from foldaway.integrations.answer_stream import AnswerStream
 from foldaway.integrations.host_sessions import HostRequest, HostSessions, HostTurn
 from foldaway.sessions import RefusedRequest
@@ -90,10 +90,14 @@ def _make_following(inner: Any, sessions: HostSessions, key: str, owner: Any = N
     is_async = hasattr(inner, "aclose")
     kind = library.AsyncClient if is_async else library.Client
     made = kind(
-        transport=FollowingTransport(inner, library, sessions, key), base_url=inner.base_url,
-        headers=inner.headers, params=inner.params, cookies=inner.cookies, timeout=inner.timeout,
+        transport=FollowingTransport(inner, library, sessions, key),
+        base_url=inner.base_url,
+        headers=inner.headers,
+        params=inner.params,
+        cookies=inner.cookies,
+        timeout=inner.timeout,
         trust_env=False,
-    )  # fmt: skip
+    )
     if not is_async:
         alone = (lambda: None) if owner is None else weakref.ref(owner)
         weakref.finalize(made, lambda: alone() or inner.close()).atexit = False
@@ -147,13 +151,17 @@ class FollowingTransport:
         passing = HostRequest(key="", dialect="")
 
         def read() -> HostRequest:
-            route = route_of(request.method, request.url.path, request.headers, request.url.query)
-            if route.operation != "turn":
+            found = read_client_turn(
+                request.method,
+                request.url.path,
+                request.url.query,
+                {OWN_HEADER: self._key, **request.headers},
+                request.content,
+                _MOST_BYTES,
+            )
+            if found is None:
                 return passing
-            headers = {OWN_HEADER: self._key, **request.headers}
-            turn = read_turn(route, headers, request.content, _MOST_BYTES)
-            if not isinstance(turn, Turn):
-                return passing
+            turn, route = found
             key = turn.key.partition(":")[2]
             body, dialect = turn.body, route.wire.dialect
             return HostRequest(key=key, dialect=dialect, body=body, model=route.model)
@@ -163,22 +171,31 @@ class FollowingTransport:
     def _rebuild(self, request: Any, turn: HostTurn) -> Any:
         followed = turn.followed
         is_changed = followed is not None and followed.is_changed
-        headers = [(name, value) for name, value in request.headers.multi_items()
-                   if name.lower() not in _REWRITTEN]  # fmt: skip
+        headers = [
+            (name, value)
+            for name, value in request.headers.multi_items()
+            if name.lower() not in _REWRITTEN
+        ]
         if followed is not None and is_changed:
             headers += followed.headers.items()
         body = turn.body if is_changed else None
         made = self._library.Request(
-            request.method, request.url, headers=headers, extensions=request.extensions,
+            request.method,
+            request.url,
+            headers=headers,
+            extensions=request.extensions,
             **({"stream": request.stream} if body is None else {"content": body}),
-        )  # fmt: skip
+        )
         if body is None and "content-length" in request.headers:
             made.headers["content-length"] = request.headers["content-length"]
         return made
 
     def _answer(self, response: Any, **given: Any) -> Any:
-        headers = [(name, value) for name, value in response.headers.multi_items()
-                   if name.lower() not in _DECODED]  # fmt: skip
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in _DECODED
+        ]
         return self._library.Response(
             response.status_code, headers=headers, extensions=response.extensions, **given
         )

@@ -59,13 +59,19 @@ def _write_thinking(own: Any) -> Payload:
     said = own.get("reasoningText") or {}
     if "redactedContent" in own:
         return {"type": "redacted_thinking", "data": to_builtins(own["redactedContent"])}
-    return {"type": "thinking", "thinking": said.get("text", ""),
-            "signature": said.get("signature", "")}  # fmt: skip
+    return {
+        "type": "thinking",
+        "thinking": said.get("text", ""),
+        "signature": said.get("signature", ""),
+    }
 
 
 def _image(own: Any) -> Payload:
-    source = {"type": "base64", "media_type": f"image/{own['format']}",
-              "data": to_builtins(own["source"].get("bytes", b""))}  # fmt: skip
+    source = {
+        "type": "base64",
+        "media_type": f"image/{own['format']}",
+        "data": to_builtins(own["source"].get("bytes", b"")),
+    }
     return {"type": "image", "source": source}
 
 
@@ -73,11 +79,15 @@ _READ: dict[str, Callable[[Any], Payload]] = {
     "text": lambda own: {"type": "text", "text": own},
     "json": lambda own: {"type": "text", "text": dump_text(own)},
     "image": _image,
-    "toolUse": lambda own: {"type": "tool_use", "id": own["toolUseId"], "name": own["name"],
-                            "input": own["input"]},
+    "toolUse": lambda own: {
+        "type": "tool_use",
+        "id": own["toolUseId"],
+        "name": own["name"],
+        "input": own["input"],
+    },
     "toolResult": _result,
     "reasoningContent": _write_thinking,
-}  # fmt: skip
+}
 
 
 def _blocks(content: Any, known: Sequence[tuple[Payload, Any]]) -> list[Any]:
@@ -93,14 +103,24 @@ def _restore_own(block: Payload, known: Sequence[tuple[Payload, Any]]) -> Any:
         return same
     match block:
         case {"type": "tool_use"}:
-            return {"toolUse": {"toolUseId": block["id"], "name": block["name"],
-                                "input": block["input"]}}  # fmt: skip
+            return {
+                "toolUse": {
+                    "toolUseId": block["id"],
+                    "name": block["name"],
+                    "input": block["input"],
+                }
+            }
         case {"type": "tool_result", "tool_use_id": called}:
             results = [one["toolResult"] for _, one in known if "toolResult" in one]
             own = next((one for one in results if one["toolUseId"] == called), {})
             inner = [(_block(one), one) for one in own.get("content", ())]
             status = "error" if block.get("is_error") else "success"
-            return {"toolResult": {"toolUseId": called, "status": status,
-                                   "content": _blocks(block["content"], inner)}}  # fmt: skip
+            return {
+                "toolResult": {
+                    "toolUseId": called,
+                    "status": status,
+                    "content": _blocks(block["content"], inner),
+                }
+            }
         case _:
             return {"text": block["text"]}

@@ -1,7 +1,7 @@
 """Foldaway in the LLM of a CrewAI agent.
 
-    held = FoldawayConversation("task-7")
-    agent = Agent(role, goal, backstory, llm=held.llm(LLM("gpt-5")), tools=[*tools, *held.tools])
+    held = FoldawayLLM(LLM("gpt-5"), "task-7")
+    agent = Agent(role, goal, backstory, llm=held.llm, tools=[*tools, *held.tools])
 
 The agent keeps every message; only the request to the model is smaller. CrewAI has a hook before a
 call, but its own summarizer acts after that hook, and no hook sees a request that was refused.
@@ -23,24 +23,24 @@ from crewai.tools import BaseTool
 from foldaway.integrations.argument_models import arguments_model
 from foldaway.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, HostTool
 
-__all__ = ["FoldawayConversation"]
+__all__ = ["FoldawayLLM"]
 
 
-class FoldawayConversation:
-    """Keeps what an agent's model is sent inside its window; `key` names the conversation, which
-    CrewAI itself has no name for. Each agent has its own.
+class FoldawayLLM:
+    """Keeps what an LLM is sent inside its window: `llm` is the same one, from now on. `key` names
+    the conversation, which CrewAI itself has no name for. Each agent has its own.
 
     `store` and `options` are those of `HostSessions`.
     """
 
-    def __init__(self, key: str, store: Any = None, **options: Any) -> None:
-        self._key = key
+    def __init__(self, llm: Any, key: str, store: Any = None, **options: Any) -> None:
+        self._key, self.llm = key, llm
         self._sessions = HostSessions("crewai", store, **options)
         self.tools = [self._tool(one) for one in HOST_TOOLS]
         """Recall and search, for the agent."""
+        self._hold(llm)
 
-    def llm(self, llm: Any) -> Any:
-        """Return an LLM whose requests fit: the same one, from now on."""
+    def _hold(self, llm: Any) -> None:
         call, acall = llm.call, llm.acall
 
         def held(messages: Any, *args: Any, **more: Any) -> Any:
@@ -61,7 +61,6 @@ class FoldawayConversation:
             acall=aheld,
             is_context_window_overflowing_threshold=lambda *args, **more: False,
         )
-        return llm
 
     def _make_request(self, llm: Any, messages: list[Any], args: Any, more: Any) -> HostRequest:
         def read() -> HostRequest:

@@ -115,8 +115,15 @@ def _make_request(context: CallbackContext, request: LlmRequest) -> HostRequest:
         "tools": [one for tool in tools for one in form.messages_of(tool)],
         "generationConfig": {"maxOutputTokens": config.max_output_tokens},
     }
-    return HostRequest(key=key, parent=parent, dialect="gemini", own=request.contents, form=form,
-                       frame=frame, model=request.model or "")  # fmt: skip
+    return HostRequest(
+        key=key,
+        parent=parent,
+        dialect="gemini",
+        own=request.contents,
+        form=form,
+        frame=frame,
+        model=request.model or "",
+    )
 
 
 class ContentForm:

@@ -87,8 +87,11 @@ def _messages(dialect: str, payload: Payload) -> list[HostMessage]:
     if role == "tool":
         return [HostMessage(role, content, call_id=payload["tool_call_id"])]
     blocks = cast("list[Any]", content) if isinstance(content, list) else []
-    found = [HostMessage("tool", one["content"], call_id=one["tool_use_id"])
-             for one in blocks if type_of(one) == "tool_result"]  # fmt: skip
+    found = [
+        HostMessage("tool", one["content"], call_id=one["tool_use_id"])
+        for one in blocks
+        if type_of(one) == "tool_result"
+    ]
     rest = [one for one in blocks if type_of(one) not in ("tool_result", "tool_use")]
     if rest or not found:
         said = rest if isinstance(content, list) else content or ""
@@ -115,10 +118,12 @@ class PartTypes(Struct, frozen=True):
         """Return the message that parts make up."""
         texts = [getattr(one, self.text_field) for one in parts if isinstance(one, self.text)]
         calls = [
-            HostCall(one.tool_call_id, one.tool_name,
-                     arguments_in(getattr(one, self.arguments_field)))
-            for one in parts if isinstance(one, self.call)
-        ]  # fmt: skip
+            HostCall(
+                one.tool_call_id, one.tool_name, arguments_in(getattr(one, self.arguments_field))
+            )
+            for one in parts
+            if isinstance(one, self.call)
+        ]
         thoughts = [self.thought(one) for one in parts if isinstance(one, self.thinking)]
         signed = [one for one in thoughts if one.get("signature")]
         return HostMessage(role, "\n\n".join(filter(None, texts)), calls, call_id, signed)

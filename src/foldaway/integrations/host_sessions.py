@@ -12,18 +12,26 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from inspect import Parameter, Signature
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, Unpack
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from foldaway._core import log_event
-from foldaway.agents.plugins import Built, GivenList, ListForm, convert_list, host_edits
+from foldaway.agents.plugins import ConvertedList, ListForm
 from foldaway.config import open_store
 from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.engine import TOOLS, tools_in
-from foldaway.gateway import WIRES, make_start_name
-from foldaway.sessions import Followed, Pool, Session, find_by_key
+from foldaway.gateway import make_start_name
+from foldaway.sessions import (
+    Followed,
+    GivenSettings,
+    Pool,
+    Session,
+    SessionOptions,
+    find_by_key,
+    internals,
+)
 from foldaway.stores import NewSession, Store
 from foldaway.transcript import Payload
 
@@ -85,15 +93,19 @@ class HostSessions:
 
     `source` is the name of the host. `store` is a `Store`, a file, a folder or the address of a
     server; by default the home of sessions that `FOLDAWAY_STORE` and `FOLDAWAY_HOME` name.
-    `options` are those of a `Session`: `context_length`, `policy`, `summarizer`, `model`. With
+    `settings` are the keywords of a `Session`: `context_length`, `policy`, `model`, …. With
     `on_error="raise"` faults of ours are raised, for tests.
     """
 
     def __init__(
-        self, source: str, store: Store | str | os.PathLike[str] | None = None, *,
-        on_error: Literal["pass", "raise"] = "pass", **options: Any,
-    ) -> None:  # fmt: skip
-        self._source, self._given, self._options = source, store, options
+        self,
+        source: str,
+        store: Store | str | os.PathLike[str] | None = None,
+        *,
+        on_error: Literal["pass", "raise"] = "pass",
+        **settings: Unpack[GivenSettings],
+    ) -> None:
+        self._source, self._given, self._settings = source, store, settings
         self._is_strict = on_error == "raise"
         self._store: Store | None = None
         self._held = Pool[tuple[str, str], HeldSession](_MOST_HELD)
@@ -127,9 +139,11 @@ class HostSessions:
                 return answer
 
     async def asend(
-        self, asked: HostRequest, call: Callable[[list[Any]], Awaitable[T]],
+        self,
+        asked: HostRequest,
+        call: Callable[[list[Any]], Awaitable[T]],
         usage_of: Callable[[T], object],
-    ) -> T:  # fmt: skip
+    ) -> T:
         """Do what `send` does, for hosts that await; work that blocks is done in a thread."""
         turn = await asyncio.to_thread(self.turn, asked)
         while True:
@@ -171,7 +185,7 @@ class HostSessions:
 
         def called() -> str:
             held = self._newest(key) or self.held(HostRequest(key=key))
-            with held.session.lock:
+            with internals(held.session).lock:
                 return held.session.call(name, given)
 
         return self.guard(called, "nothing can be recalled at the moment")
@@ -216,11 +230,12 @@ class HostSessions:
         new = NewSession(dialect=dialect, source=self._source)
         known = find_by_key(store, key, self._source)
         if known is None and asked.parent:
-            Session(store, asked.parent, new=new).delegate(key=key)
+            Session(store, asked.parent, options=SessionOptions(new=new)).delegate(key=key)
         elif known is not None and dialect not in ("", known.dialect):
             key = f"{key}@{dialect}"
-        options: dict[str, Any] = {"model": asked.model, **self._options}
-        return Session(store, key, new=new, **options)
+        given: GivenSettings = {"model": asked.model, **self._settings}
+        given["options"] = replace(given.get("options", SessionOptions()), new=new)
+        return Session(store, key, **given)
 
     def guard(self, work: Callable[[], T], otherwise: T) -> T:
         """Return what work does; something else if it fails: a guest must not break a request."""
@@ -257,13 +272,20 @@ def _opened(given: Store | str | os.PathLike[str] | None) -> Store:
 def _function(tool: HostTool, answer: Callable[[Mapping[str, Any]], str]) -> Callable[..., str]:
     """Return a function that has the name, the arguments and the description of a tool."""
     fields: Mapping[str, Any] = tool.parameters["properties"]
-    signature = Signature([
-        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=_TYPES[one["type"]])
-        if name in tool.parameters["required"] else
-        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None,
-                  annotation=_TYPES[one["type"]] | None)
-        for name, one in fields.items()
-    ], return_annotation=str)  # fmt: skip
+    signature = Signature(
+        [
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=_TYPES[one["type"]])
+            if name in tool.parameters["required"]
+            else Parameter(
+                name,
+                Parameter.POSITIONAL_OR_KEYWORD,
+                default=None,
+                annotation=_TYPES[one["type"]] | None,
+            )
+            for name, one in fields.items()
+        ],
+        return_annotation=str,
+    )
 
     def called(*args: Any, **named: Any) -> str:
         given = signature.bind(*args, **named).arguments
@@ -293,7 +315,7 @@ class HostTurn:
 
     def __init__(self, sessions: HostSessions, asked: HostRequest = _NOTHING) -> None:
         self._sessions, self._asked = sessions, asked
-        self._given = GivenList(asked.own, asked.own, range(len(asked.own)))
+        self._given = ConvertedList(asked.own)
         self._held: HeldSession | None = None
         self.followed: Followed | None = None
         """What came of the list; None if it goes on as it is."""
@@ -311,20 +333,10 @@ class HostTurn:
     @property
     def messages(self) -> list[Any]:
         """What to send, as the host writes it; messages that stayed are the host's own objects."""
-        followed, form = self.followed, self._asked.form
+        own, followed = list(self._asked.own), self.followed
         if followed is None or not self.is_changed:
-            return list(self._asked.own)
-        if form is None:
-            return followed.messages
-        return self._sessions.guard(partial(self._built, followed, form), list(self._asked.own))
-
-    def _built(self, followed: Followed, form: ListForm) -> list[Any]:
-        found: list[Any] = []
-        for one in host_edits(self._given, followed.edits, form):
-            found += (
-                one.messages if isinstance(one, Built) else self._asked.own[one.start : one.stop]
-            )
-        return found
+            return own
+        return self._sessions.guard(partial(self._given.apply, followed.edits), own)
 
     @property
     def body(self) -> bytes:
@@ -337,12 +349,12 @@ class HostTurn:
         if not asked.dialect:
             return
         if asked.form is not None:
-            self._given = convert_list(asked.own, asked.form)
+            self._given = ConvertedList(asked.own, asked.form)
         if not asked.key and self._given.messages:
             asked = replace(asked, key=name_by_start(self._given.messages, asked.dialect))
         if asked.key and (self._given.messages or asked.body):
             self._held = self._sessions.held(asked)
-            with self._held.session.lock:
+            with internals(self._held.session).lock:
                 self._take("new")
 
     def used(self, read: Callable[[], object]) -> None:
@@ -351,7 +363,7 @@ class HostTurn:
         def take() -> None:
             usage = read()
             if self._held is not None and usage:
-                with self._held.session.lock:
+                with internals(self._held.session).lock:
                     self._again()
                     self._held.session.used(usage)
 
@@ -366,7 +378,7 @@ class HostTurn:
         def shrink() -> bool:
             if self._held is None:
                 return False
-            with self._held.session.lock:
+            with internals(self._held.session).lock:
                 self._again()
                 is_smaller = self._held.session.recover(error)
                 self._take("never")
@@ -388,7 +400,7 @@ class HostTurn:
         def fold() -> bool:
             if self._held is None:
                 return False
-            with self._held.session.lock:
+            with internals(self._held.session).lock:
                 self._again()
                 is_smaller = self._held.session.compact(force=True).status == "compacted"
                 self._take("never")
@@ -420,9 +432,8 @@ def name_by_start(own: Sequence[Any], dialect: str, form: ListForm | None = None
 
     `form` is how the host writes messages; None if they are in the wire format already.
     """
-    messages = own if form is None else convert_list(own, form).messages
-    wire = next(one for one in WIRES.values() if one.dialect == dialect)
-    return make_start_name([Raw(dump_bytes(one)) for one in messages], wire)
+    messages = ConvertedList(own, form).messages
+    return make_start_name([Raw(dump_bytes(one)) for one in messages], dialect)
 
 
 def owned_key(owner: str, name: str) -> str:

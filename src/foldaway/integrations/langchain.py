@@ -87,12 +87,20 @@ def _make_request(request: ModelRequest) -> HostRequest:
         one if isinstance(one, dict) else convert_to_openai_tool(one) for one in request.tools
     ]
     said = getattr(request, "system_message", None)
-    frame = {"model": params.get("ls_model_name"), "max_tokens": params.get("ls_max_tokens"),
-             "thinking": getattr(request.model, "thinking", None)}  # fmt: skip
+    frame = {
+        "model": params.get("ls_model_name"),
+        "max_tokens": params.get("ls_max_tokens"),
+        "thinking": getattr(request.model, "thinking", None),
+    }
     own = [*filter(None, [said]), *request.messages]
-    return HostRequest(key=_key(request.messages), dialect=dialect, own=own, frame=frame,
-                       tools=[one.get("function", one) for one in listed],
-                       form=MessageForm(dialect, _read, _write))  # fmt: skip
+    return HostRequest(
+        key=_key(request.messages),
+        dialect=dialect,
+        own=own,
+        frame=frame,
+        tools=[one.get("function", one) for one in listed],
+        form=MessageForm(dialect, _read, _write),
+    )
 
 
 def _replace_messages(request: ModelRequest, own: list[Any]) -> ModelRequest:
@@ -106,8 +114,10 @@ def _usage_of(answer: Any) -> Any:
 
 
 def _read(own: Any) -> HostMessage:
-    calls = [HostCall(one["id"] or "", one["name"], one["args"])
-             for one in getattr(own, "tool_calls", ())]  # fmt: skip
+    calls = [
+        HostCall(one["id"] or "", one["name"], one["args"])
+        for one in getattr(own, "tool_calls", ())
+    ]
     called = getattr(own, "tool_call_id", "")
     return HostMessage(_ROLES.get(own.type, "user"), own.content, calls, called)
 

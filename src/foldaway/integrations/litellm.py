@@ -16,6 +16,7 @@ proxy sends is smaller.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import litellm
@@ -30,16 +31,30 @@ from foldaway.integrations.host_sessions import (
     name_by_start,
     owned_key,
 )
+from foldaway.integrations.payloads import arguments_in
 from foldaway.sessions import Pool
 
 __all__ = ["FoldawayCallback", "FoldawayCompletions", "proxy_callback"]
 
-_DIALECTS = {"completion": "openai-chat", "acompletion": "openai-chat",
-             "anthropic_messages": "anthropic",
-             "responses": "openai-responses", "aresponses": "openai-responses"}  # fmt: skip
+_DIALECTS = {
+    "completion": "openai-chat",
+    "acompletion": "openai-chat",
+    "anthropic_messages": "anthropic",
+    "responses": "openai-responses",
+    "aresponses": "openai-responses",
+}
 """The wire format of each kind of call."""
-_FRAME = ("model", "system", "instructions", "tools", "thinking", "reasoning", "max_tokens",
-          "max_completion_tokens", "max_output_tokens")  # fmt: skip
+_FRAME = (
+    "model",
+    "system",
+    "instructions",
+    "tools",
+    "thinking",
+    "reasoning",
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+)
 """What counts of a request beside its messages; the proxy adds keys and secrets of its own."""
 _MOST_TURNS = 1_024
 """Requests on their way whose usage is awaited; a proxy process has fewer at once; chosen."""
@@ -55,6 +70,13 @@ class FoldawayCallback(CustomLogger):
         super().__init__()
         self.sessions, self._every_key = HostSessions("litellm", store, **options), every_key
         self._turns = Pool[str, HostTurn](_MOST_TURNS)
+
+    def answer(self, api_key: str, session: str, name: str, arguments: str) -> str:
+        """Return what a tool says about a conversation: that of an API key of the proxy, by the
+        name that its requests gave; for a client that answers its own calls.
+        """
+        key = owned_key(sha256(api_key.encode()).hexdigest(), session)
+        return self.sessions.answer(key, name, arguments_in(arguments))
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
@@ -113,20 +135,26 @@ def _usage_of(answer: Any) -> Any:
 class FoldawayCompletions:
     """`completion` and `acompletion` of the SDK, whose requests stay inside the window.
 
-    `key` names the conversation. `store` and `options` are those of `HostSessions`; `sessions`
-    answers the tools that recall what was folded.
+    `key` names the conversation. `store` and `options` are those of `HostSessions`. Offer `tools`
+    with yours, and have `answer` answer their calls.
     """
 
     def __init__(self, key: str, store: Any = None, **options: Any) -> None:
-        self._key, self.sessions = key, HostSessions("litellm", store, **options)
+        self._key, self._sessions = key, HostSessions("litellm", store, **options)
+        self.tools = self._sessions.tools("openai-chat")
+        """Recall and search, as requests declare them."""
+
+    def answer(self, name: str, arguments: str) -> str:
+        """Return what one of `tools` says; `arguments` are the JSON that the model wrote."""
+        return self._sessions.answer(self._key, name, arguments_in(arguments))
 
     def completion(self, **request: Any) -> Any:
         """Return what `litellm.completion` returns."""
-        return self.sessions.send(*self._parts(litellm.completion, request))
+        return self._sessions.send(*self._parts(litellm.completion, request))
 
     async def acompletion(self, **request: Any) -> Any:
         """Return what `litellm.acompletion` returns."""
-        return await self.sessions.asend(*self._parts(litellm.acompletion, request))
+        return await self._sessions.asend(*self._parts(litellm.acompletion, request))
 
     def _parts(self, call: Any, request: dict[str, Any]) -> Any:
         own, frame = request["messages"], {name: request.get(name) for name in _FRAME}

@@ -44,7 +44,8 @@ class FoldawayAgent(FunctionAgent):
     _sessions: Any = PrivateAttr()
 
     def __init__(self, *, store: Any = None, options: Any = None, tools: Any = (), **given: Any):
-        sessions = HostSessions("llama-index", store, **(options or {}))
+        settings: dict[str, Any] = options or {}
+        sessions = HostSessions("llama-index", store, **settings)
         super().__init__(
             tools=[*(tools or ()), *(_tool(sessions, one) for one in HOST_TOOLS)], **given
         )
@@ -101,10 +102,14 @@ def _tool(sessions: HostSessions, tool: HostTool) -> FunctionTool:
 
 
 _PARTS = PartTypes(
-    TextBlock, "text", ToolCallBlock, "tool_kwargs", ThinkingBlock,
+    TextBlock,
+    "text",
+    ToolCallBlock,
+    "tool_kwargs",
+    ThinkingBlock,
     lambda one: {"type": "thinking", "thinking": one.content, **one.additional_information},
     lambda one, **fields: one.model_copy(update=fields),
-)  # fmt: skip
+)
 
 
 def _read(own: ChatMessage) -> HostMessage:

@@ -22,11 +22,13 @@ from dataclasses import replace
 from inspect import isawaitable
 from typing import Any
 
+from agents.lifecycle import RunHooks
 from agents.memory.session import SessionABC
+from agents.model_settings import ModelSettings
 from agents.retry import ModelRetrySettings, RetryDecision
-from agents.run import CallModelData, ModelInputData
+from agents.run import CallModelData, ModelInputData, RunConfig
+from agents.tool import FunctionTool
 
-from agents import FunctionTool, ModelSettings, RunConfig, RunHooks
 from foldaway.dialects import parse
 from foldaway.integrations.host_items import HostItems
 from foldaway.integrations.host_sessions import (
@@ -93,11 +95,17 @@ class FoldawaySession(SessionABC):
         return sent
 
     def _to_request(self, agent: Any, given: ModelInputData) -> HostRequest:
-        tools = [function_payload(one.name, one.description, one.params_json_schema)
-                 for one in agent.tools if isinstance(one, FunctionTool)]  # fmt: skip
+        tools = [
+            function_payload(one.name, one.description, one.params_json_schema)
+            for one in agent.tools
+            if isinstance(one, FunctionTool)
+        ]
         model = str(getattr(agent.model, "model", agent.model) or "")
-        frame = {"model": model, "instructions": given.instructions,
-                 "max_output_tokens": agent.model_settings.max_tokens}  # fmt: skip
+        frame = {
+            "model": model,
+            "instructions": given.instructions,
+            "max_output_tokens": agent.model_settings.max_tokens,
+        }
         return HostRequest(
             key=self.session_id, dialect=_DIALECT, own=given.input, frame=frame, tools=tools
         )

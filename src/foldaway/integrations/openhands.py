@@ -1,6 +1,6 @@
 """Foldaway as a condenser of the OpenHands SDK.
 
-    agent = Agent(llm=llm, tools=[…, *FOLDAWAY_TOOLS], condenser=FoldawayCondenser())
+    agent = Agent(llm=llm, tools=[…, *FoldawayCondenser.tools], condenser=FoldawayCondenser())
 
 The events of the conversation stay; each request shows a `View` of them, with single results
 shortened as well as a summary. So nothing is forgotten, which a `Condensation` would do.
@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 from openhands.sdk.context.condenser import CondenserBase
 from openhands.sdk.context.condenser.base import NoCondensationAvailableException
@@ -47,7 +47,7 @@ from foldaway.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSes
 from foldaway.integrations.payloads import HostCall, arguments_in
 from foldaway.transcript import Payload
 
-__all__ = ["FOLDAWAY_TOOLS", "FoldawayCondenser"]
+__all__ = ["FoldawayCondenser"]
 
 _TOO_LONG = ValueError("input exceeds the context window")
 """What a provider said; OpenHands tells only that it said so."""
@@ -63,6 +63,8 @@ class FoldawayCondenser(CondenserBase):
 
     store: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+    tools: ClassVar[Sequence[Tool]] = ()
+    """Recall and search, for the agent."""
 
     def handles_condensation_requests(self) -> bool:
         """Return that a request which was too long is made smaller."""
@@ -107,8 +109,14 @@ def _make_request(view: View, llm: Any) -> HostRequest:
     frame = {"model": llm.model.rpartition("/")[2], "max_tokens": llm.max_output_tokens}
     tools = [one.to_openai_tool()["function"] for one in getattr(first, "tools", ())]
     own = [tuple(some) for _, some in groupby(view.events, _answer_of)]
-    return HostRequest(key=first.id, dialect=dialect, own=own, frame=frame, tools=tools,
-                       form=MessageForm(dialect, _read, _write))  # fmt: skip
+    return HostRequest(
+        key=first.id,
+        dialect=dialect,
+        own=own,
+        frame=frame,
+        tools=tools,
+        form=MessageForm(dialect, _read, _write),
+    )
 
 
 def _answer_of(event: Any) -> str:
@@ -129,8 +137,9 @@ def _read(own: Sequence[Any]) -> HostMessage:
     """Return what an item says: one event, or all calls of one answer."""
     (said,) = LLMConvertibleEvent.events_to_messages(list(own))
     content = [block for one in said.content for block in one.to_llm_dict()]
-    calls = [HostCall(one.id, one.name, arguments_in(one.arguments))
-             for one in said.tool_calls or ()]  # fmt: skip
+    calls = [
+        HostCall(one.id, one.name, arguments_in(one.arguments)) for one in said.tool_calls or ()
+    ]
     thoughts = [one.model_dump() for one in said.thinking_blocks]
     return HostMessage(said.role, content, calls, said.tool_call_id or "", thoughts)
 
@@ -139,11 +148,16 @@ def _write(said: HostMessage, own: Sequence[Any] | None) -> tuple[MessageEvent]:
     """Return an item; one that changed keeps its reasoning, its ids, and images that stayed."""
     new = [Message(role=said.role, content=[])]
     (before,) = LLMConvertibleEvent.events_to_messages(list(own)) if own else new
-    images = [one for one in before.content if not isinstance(one, TextContent)
-              and all(block in said.content for block in one.to_llm_dict())]  # fmt: skip
+    images = [
+        one
+        for one in before.content
+        if not isinstance(one, TextContent)
+        and all(block in said.content for block in one.to_llm_dict())
+    ]
     arguments = {one.id: dump_text(one.arguments) for one in said.calls}
-    calls = [one.model_copy(update={"arguments": arguments[one.id]})
-             for one in before.tool_calls or ()]  # fmt: skip
+    calls = [
+        one.model_copy(update={"arguments": arguments[one.id]}) for one in before.tool_calls or ()
+    ]
     thoughts = [one for one in before.thinking_blocks if said.keeps(one.model_dump())]
     content = [*([TextContent(text=said.text)] if said.text else []), *images]
     changed = {"content": content, "tool_calls": calls or None, "thinking_blocks": thoughts}
@@ -182,11 +196,16 @@ def _register(tool: HostTool) -> Tool:
     name = tool.name.title().replace("_", "")
     made = type(f"{name}Tool", (FoldedTool,), {"name": tool.name, "__module__": __name__})
     action = Action.from_mcp_schema(f"{name}Action", tool.parameters)
-    register_tool(tool.name, made(description=tool.description, action_type=action,
-                                  observation_type=FoldedObservation,
-                                  executor=FoldedExecutor(tool.name)))  # fmt: skip
+    register_tool(
+        tool.name,
+        made(
+            description=tool.description,
+            action_type=action,
+            observation_type=FoldedObservation,
+            executor=FoldedExecutor(tool.name),
+        ),
+    )
     return Tool(name=tool.name)
 
 
-FOLDAWAY_TOOLS = [_register(one) for one in HOST_TOOLS]
-"""Recall and search of what was folded, for the tools of an `Agent`."""
+FoldawayCondenser.tools = tuple(_register(one) for one in HOST_TOOLS)

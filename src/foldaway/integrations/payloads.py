@@ -36,8 +36,14 @@ def answer_payload(dialect: str, content: Any, calls: Sequence[HostCall] = ()) -
     else:
         said = content
     if dialect != "anthropic":
-        made = [{"id": one.id, "type": "function", "function": {
-            "name": one.name, "arguments": dump_text(one.arguments)}} for one in calls]  # fmt: skip
+        made = [
+            {
+                "id": one.id,
+                "type": "function",
+                "function": {"name": one.name, "arguments": dump_text(one.arguments)},
+            }
+            for one in calls
+        ]
         return {"role": "assistant", "content": said or None, "tool_calls": made}
     uses = [
         {"type": "tool_use", "id": one.id, "name": one.name, "input": one.arguments}

@@ -98,18 +98,28 @@ def _single(message: Any) -> list[Any]:
 def _make_request(key: str, given: Any, own: list[Any]) -> HostRequest:
     model, settings = given.model, given.model_settings or {}
     dialect = "anthropic" if model.system == "anthropic" else "openai-chat"
-    frame = {"model": model.model_name, "max_tokens": settings.get("max_tokens"),
-             "thinking": settings.get("anthropic_thinking")}  # fmt: skip
-    tools = [function_payload(one.name, one.description, one.parameters_json_schema)
-             for one in given.model_request_parameters.function_tools]  # fmt: skip
+    frame = {
+        "model": model.model_name,
+        "max_tokens": settings.get("max_tokens"),
+        "thinking": settings.get("anthropic_thinking"),
+    }
+    tools = [
+        function_payload(one.name, one.description, one.parameters_json_schema)
+        for one in given.model_request_parameters.function_tools
+    ]
     form = MessageForm(dialect, _read, _write)
     return HostRequest(key=key, dialect=dialect, own=own, form=form, frame=frame, tools=tools)
 
 
 _PARTS = PartTypes(
-    TextPart, "content", ToolCallPart, "args", ThinkingPart,
-    lambda one: {"type": "thinking", "thinking": one.content, "signature": one.signature}, replace,
-)  # fmt: skip
+    TextPart,
+    "content",
+    ToolCallPart,
+    "args",
+    ThinkingPart,
+    lambda one: {"type": "thinking", "thinking": one.content, "signature": one.signature},
+    replace,
+)
 
 
 def _read(own: Any) -> HostMessage:

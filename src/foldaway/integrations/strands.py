@@ -90,8 +90,11 @@ class FoldawayConversationManager(ConversationManager):
             said = await self._sessions.aanswer(key, tool.name, given)
             return {"toolUseId": called, "status": "success", "content": [{"text": said}]}
 
-        spec = {"name": tool.name, "description": tool.description,
-                "inputSchema": {"json": tool.parameters}}  # fmt: skip
+        spec = {
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": {"json": tool.parameters},
+        }
         return PythonAgentTool(tool.name, spec, answer)
 
 
@@ -103,18 +106,31 @@ def _key(agent: Any) -> str:
 
 def _make_request(agent: Any) -> HostRequest:
     config = agent.model.get_config()
-    tools = [function_payload(one["name"], one["description"], one["inputSchema"]["json"])
-             for one in agent.tool_registry.get_all_tool_specs()]  # fmt: skip
-    frame = {"model": config.get("model_id"), "max_tokens": config.get("max_tokens"),
-             "system": agent.system_prompt,
-             "thinking": (config.get("params") or {}).get("thinking")}  # fmt: skip
+    tools = [
+        function_payload(one["name"], one["description"], one["inputSchema"]["json"])
+        for one in agent.tool_registry.get_all_tool_specs()
+    ]
+    frame = {
+        "model": config.get("model_id"),
+        "max_tokens": config.get("max_tokens"),
+        "system": agent.system_prompt,
+        "thinking": (config.get("params") or {}).get("thinking"),
+    }
     alternates = type(agent.model).__name__ in ("AnthropicModel", "BedrockModel")
-    return HostRequest(key=_key(agent), dialect="anthropic", own=agent.messages, frame=frame,
-                       form=ConverseForm(is_split=not alternates), tools=tools)  # fmt: skip
+    return HostRequest(
+        key=_key(agent),
+        dialect="anthropic",
+        own=agent.messages,
+        frame=frame,
+        form=ConverseForm(is_split=not alternates),
+        tools=tools,
+    )
 
 
 def _usage(message: Any) -> Any:
     """Return what a provider counted; some of them count the cache apart, the total has it."""
     used = (message.get("metadata") or {}).get("usage")
-    return used and {"input_tokens": used["totalTokens"] - used["outputTokens"],
-                     "output_tokens": used["outputTokens"]}  # fmt: skip
+    return used and {
+        "input_tokens": used["totalTokens"] - used["outputTokens"],
+        "output_tokens": used["outputTokens"],
+    }

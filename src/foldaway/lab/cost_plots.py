@@ -15,8 +15,13 @@ import matplotlib  # isort: skip
 from matplotlib.axes import Axes  # isort: skip
 from matplotlib.figure import Figure  # isort: skip
 
-_KINDS = {"cache reads": GREEN, "cache writes": ORANGE, "other input": GREY, "summaries": PINK,
-          "output": SKY}  # fmt: skip
+_KINDS = {
+    "cache reads": GREEN,
+    "cache writes": ORANGE,
+    "other input": GREY,
+    "summaries": PINK,
+    "output": SKY,
+}
 
 
 def cost_plot(title: str, costs: Sequence[StrategyCost]) -> str:

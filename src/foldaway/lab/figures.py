@@ -10,8 +10,20 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-RATES = ("recall", "far", "bound", "copy4", "answers", "files P", "files R", "errors",
-         "commands", "constraints", "reach", "stale")  # fmt: skip
+RATES = (
+    "recall",
+    "far",
+    "bound",
+    "copy4",
+    "answers",
+    "files P",
+    "files R",
+    "errors",
+    "commands",
+    "constraints",
+    "reach",
+    "stale",
+)
 """Scores from 0 to 1, averaged over sessions; `reach` is kept or found again by a search."""
 USED, OVER, COST, SPEED = "used", "over", "cost", "ms per 100K"
 FIGURES = (*RATES, USED, OVER, COST, SPEED)

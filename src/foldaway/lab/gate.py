@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
+from foldaway.errors import NotReadable
 from foldaway.lab.figures import FAULTS, LESS_IS_BETTER, RATES
+from foldaway.lab.output import read_summary
 from foldaway.lab.results import ScoreLine
 
 _LEAST = 1e-9
@@ -25,6 +28,41 @@ class Fall(Struct, frozen=True, kw_only=True):
     was: float
     bound: float
     now: float
+
+    @property
+    def sentence(self) -> str:
+        """What fell, for people."""
+        where = f"{self.family} {self.part} {self.budget:.0%}"
+        after = f" after {self.steps} compactions" if self.part == "drift" else ""
+        return (
+            f"{where}{after}: {self.figure} {self.was:.3f} -> {self.now:.3f} "
+            f"(allowed to {self.bound:.3f})"
+        )
+
+
+class GateResult(Struct, frozen=True):
+    """What fell since the baseline, and on how many sessions that rests."""
+
+    falls: list[Fall]
+    sessions: int
+
+
+def compare_to_baseline(run: Path, baseline: Path, strategy: str) -> GateResult:
+    """Return what got worse for a strategy between two runs, by their folders or summaries.
+
+    Raises `NotReadable` if they cannot be compared.
+    """
+    before, now = read_summary(baseline), read_summary(run)
+    if before.manifest.digest != now.manifest.digest:
+        raise NotReadable(
+            "is a run of other sessions than the baseline",
+            remedy="run both on the same files, or make a new baseline",
+        )
+    if not any(line.strategy == strategy for line in before.lines):
+        raise NotReadable(
+            f"has no line of {strategy!r}", where=str(baseline), remedy="name a strategy of its run"
+        )
+    return GateResult(find_falls(before.lines, now.lines, strategy), len(now.manifest.sessions))
 
 
 def find_falls(before: Sequence[ScoreLine], now: Sequence[ScoreLine], strategy: str) -> list[Fall]:
@@ -69,6 +107,13 @@ def _find_falls(was: ScoreLine, now: ScoreLine | None) -> list[Fall]:
 
 def _fall(line: ScoreLine, name: str, was: float, bound: float, now: float) -> Fall:
     return Fall(
-        part=line.part, family=line.family, strategy=line.strategy, budget=line.budget,
-        steps=line.steps, figure=name, was=was, bound=bound, now=now,
-    )  # fmt: skip
+        part=line.part,
+        family=line.family,
+        strategy=line.strategy,
+        budget=line.budget,
+        steps=line.steps,
+        figure=name,
+        was=was,
+        bound=bound,
+        now=now,
+    )

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from foldaway.caching import Bill, Prices, bill
+from foldaway.caching import Bill, Prices
 from foldaway.dialects import check, convert, load
 from foldaway.errors import FoldawayError
 from foldaway.lab.scoring.score import CutCase
@@ -22,14 +22,19 @@ from foldaway.lab.scoring.session import (
 from foldaway.search import Wanted, parse_query
 from foldaway.sessions import new_message, tool_names
 from foldaway.stores import NewSession, open_store
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 FIRST_HITS = 5
 """A fact is within reach if one of this many hits has it: an agent reads the first ones."""
 DEFAULT_PRICES = Prices(
-    input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0,
-    min_cached_tokens=0, source="the usual ratios: cache reads 0.1, writes 1.25, output 5 × input",
-)  # fmt: skip
+    input=3.0,
+    output=15.0,
+    cache_read=0.3,
+    cache_write_5m=3.75,
+    cache_write_1h=6.0,
+    min_cached_tokens=0,
+    source="the usual ratios: cache reads 0.1, writes 1.25, output 5 × input",
+)
 PROVIDERS: Mapping[str, str] = {
     "openai-chat": "openai-chat",
     "strict": "openai-chat",
@@ -121,7 +126,7 @@ def _bill_agent_calls(
     total, was_agent = Bill(), False
     for is_agent, tokens in later:
         if is_agent and not was_agent:
-            total += bill(prices, prompt_tokens, cached_tokens)
+            total += prices.bill(prompt_tokens, cached_tokens)
             cached_tokens = prompt_tokens
         if is_agent:
             total += Bill(output_tokens=tokens, output_usd=tokens * prices.output / 1e6)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from foldaway._core import write_whole
 from foldaway.errors import MissingExtra, NotReadable
@@ -13,6 +16,12 @@ from foldaway.lab.report.tables import markdown
 from foldaway.lab.results import RunManifest, RunSummary, ScoreRow, WrittenRun, summarize
 
 SUMMARY, TABLE, PLOTS, PAGE = "summary.json", "table.md", "plots", "report.html"
+_MOST_RUNS = 50
+"""That are listed; a folder rarely has more than a few."""
+_MOST_BYTES = 64 << 20
+"""Of a report; with plots of forty families it takes a tenth of it."""
+_DIGITS = 16
+"""Of the mark of a run in addresses: 64 bits tell any number of folders apart."""
 
 
 def write_results(
@@ -66,3 +75,69 @@ def read_summary(path: Path) -> RunSummary:
             where=str(file),
             remedy="give the summary.json of `foldaway lab run`",
         ) from None
+
+
+class ListedRun(Struct, frozen=True, kw_only=True):
+    """One run that can be opened."""
+
+    name: str
+    """In addresses."""
+    folder: str
+    time: float
+    sessions: int
+    strategies: int
+    has_page: bool
+
+
+def list_runs(places: Sequence[Path]) -> list[ListedRun]:
+    """Return the runs in these folders and directly below them, the newest first."""
+    found: list[ListedRun] = []
+    for folder in _folders(places):
+        try:
+            manifest = read_summary(folder).manifest
+            changed = (folder / SUMMARY).stat().st_mtime
+        except (NotReadable, OSError):
+            continue
+        found.append(
+            ListedRun(
+                name=_name(folder),
+                folder=str(folder),
+                time=changed,
+                sessions=len(manifest.sessions),
+                strategies=len(manifest.strategies),
+                has_page=(folder / PAGE).is_file(),
+            )
+        )
+    return sorted(found, key=lambda one: -one.time)
+
+
+def find_report(places: Sequence[Path], name: str) -> bytes | None:
+    """Return the report of a run by its name in addresses; None if it is not in these folders."""
+    for folder in _folders(places):
+        page = folder / PAGE
+        if _name(folder) == name and page.is_file() and page.stat().st_size <= _MOST_BYTES:
+            return page.read_bytes()
+    return None
+
+
+@cache
+def report_script() -> bytes:
+    """Return the script that a report of this version has."""
+    return (Path(__file__).parent / "report" / "page.js").read_bytes().strip()
+
+
+def _folders(places: Sequence[Path]) -> list[Path]:
+    """Return the folders in which a summary is; no link is followed out of a place."""
+    found: dict[Path, None] = {}
+    for place in places:
+        try:
+            inside = sorted(one for one in place.iterdir() if one.is_dir() and not one.is_symlink())
+        except OSError:
+            continue
+        found |= {one: None for one in (place, *inside) if (one / SUMMARY).is_file()}
+    return list(found)[:_MOST_RUNS]
+
+
+def _name(folder: Path) -> str:
+    said = str(folder.absolute()).encode("utf-8", "replace")
+    return hashlib.blake2b(said, digest_size=_DIGITS // 2).hexdigest()

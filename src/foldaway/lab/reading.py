@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
-from foldaway.agents.importers import PARTIAL, ImportedSession, sessions_in
-from foldaway.dialects import DEFAULT_LIMITS, GZIP, clip_lines, convert_transcript, skip_note
+from foldaway.agents.importers import ImportedSession, sessions_in
+from foldaway.dialects import Limits, convert_transcript, unpack_stream
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.lab.scoring.session import LabSession, Message, OwnSummary, content_text, render_all
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 
 def read_sessions(paths: Sequence[Path]) -> Iterator[LabSession | NotReadable]:
@@ -36,8 +35,8 @@ def _is_set(path: Path) -> bool:
     try:
         if not path.is_file():  # a pipe would be waited for
             return False
-        with _lines(path) as lines:
-            return _is_record(json.loads(next(clip_lines(lines, DEFAULT_LIMITS), b"")))
+        with path.open("rb") as file:
+            return _is_record(json.loads(next(Limits().read_lines(unpack_stream(file)), b"")))
     except (OSError, EOFError, ValueError, RecursionError):
         return False
 
@@ -54,20 +53,15 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(cast("dict[str, Any]", value).get("role"), str)
 
 
-def _lines(path: Path) -> BinaryIO:
-    with path.open("rb") as opened:
-        packed = opened.read(2) == GZIP
-    return cast("BinaryIO", gzip.open(path)) if packed else path.open("rb")
-
-
 def _set(path: Path) -> Iterator[LabSession | NotReadable]:
-    skipped: set[int] = set()
+    skipped: dict[int, str] = {}
     try:
-        with _lines(path) as lines:
-            for number, line in enumerate(clip_lines(lines, DEFAULT_LIMITS, skipped.add), 1):
+        with path.open("rb") as file:
+            lines = Limits().read_lines(unpack_stream(file), skipped.__setitem__)
+            for number, line in enumerate(lines, 1):
                 where = f"{path} line {number}"
                 if number in skipped:
-                    yield NotReadable(skip_note(DEFAULT_LIMITS), where=where)
+                    yield NotReadable(skipped[number], where=where)
                 else:
                     yield _record(where, line)
     except (OSError, EOFError) as error:
@@ -118,12 +112,7 @@ def _require_whole(
     found: Iterator[ImportedSession | NotReadable],
 ) -> Iterator[ImportedSession | NotReadable]:
     for one in found:
-        is_part = (
-            isinstance(one, ImportedSession)
-            and one.lineage is not None
-            and one.lineage.relation in PARTIAL
-        )
-        if not is_part:
+        if isinstance(one, NotReadable) or not one.is_partial:
             yield one
 
 

@@ -10,12 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import Budget, Policy
-from foldaway.caching import Prices, Situation, Ttl, Verdict, weigh
+from foldaway.caching import Prices, Situation, Ttl, Verdict
 from foldaway.compaction import message_tokens, tools_tokens
 from foldaway.dialects import profile_for, repair_transcript
 from foldaway.engine import Compressor, Model
-from foldaway.tokens import Estimator
-from foldaway.transcript import Payload, ToolResult, Transcript, is_ask
+from foldaway.transcript import Estimator, Payload, ToolResult, Transcript, is_ask
 
 
 class RecordedMessage(Struct, frozen=True, gc=False):
@@ -82,11 +81,14 @@ def record(transcript: Transcript) -> Recording:
     system = message_tokens(transcript.system, counts) if transcript.system else 0
     entries = tuple(
         RecordedMessage(
-            message.wire, message_tokens(message, counts), message.role, is_ask(message),
+            message.wire,
+            message_tokens(message, counts),
+            message.role,
+            is_ask(message),
             bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts),
         )
         for message in transcript.messages
-    )  # fmt: skip
+    )
     outside = system + tools_tokens(transcript.tools, counts)
     return Recording(transcript.dialect, entries, outside, transcript.tools)
 
@@ -123,10 +125,17 @@ def plan_for(transcript: Transcript, asked: PlanRequest) -> PlanResult:
     profile = profile_for(transcript.dialect, asked.provider).without("call-pending")
     budget, mended = asked.budget, repair_transcript(transcript, profile)[0]
     engine = Compressor(
-        model=Model("", budget.context_length, budget.output_tokens,
-                    prices=asked.prices, cache_ttl=asked.ttl),
-        policy=asked.policy, provider=asked.provider or transcript.dialect, clock=lambda: 0.0,
-    )  # fmt: skip
+        model=Model(
+            "",
+            budget.context_length,
+            budget.output_tokens,
+            prices=asked.prices,
+            cache_ttl=asked.ttl,
+        ),
+        policy=asked.policy,
+        provider=asked.provider or transcript.dialect,
+        clock=lambda: 0.0,
+    )
     engine.take_outside(recording.outside_tokens)
     engine.append(*(message.wire for message in mended.messages), arrives=False)
     engine.note_use(-math.inf if asked.is_cold else 0.0)
@@ -134,7 +143,9 @@ def plan_for(transcript: Transcript, asked: PlanRequest) -> PlanResult:
     now = situation.tokens_now
     if asked.model_summary:
         situation = replace(
-            situation, summary_input_tokens=now, summary_cached_tokens=situation.cached_tokens,
+            situation,
+            summary_input_tokens=now,
+            summary_cached_tokens=situation.cached_tokens,
             summary_output_tokens=budget.summary_max_tokens,
-        )  # fmt: skip
-    return PlanResult(situation, weigh(situation), sum(1 for _ in recording.calls()))
+        )
+    return PlanResult(situation, situation.weigh(), sum(1 for _ in recording.calls()))

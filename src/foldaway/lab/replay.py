@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from foldaway.caching import NEWEST_CARRIERS, TTL_SECONDS, Bill, Prices, Ttl, bill
+from foldaway.caching import NEWEST_CARRIERS, TTL_SECONDS, Bill, Prices, Ttl
 from foldaway.lab.recording import RecordedMessage, Recording
 
 Piece = tuple[Any, int]
@@ -43,13 +43,6 @@ class Prompt:
         self._unchanged = min(self._unchanged, self._count_same(pieces))
         self.pieces = list(pieces)
         self.tokens = self.outside_tokens + sum(tokens for _, tokens in pieces)
-
-    def kept_tokens(self, pieces: Sequence[Piece], *, at_marks: bool) -> int:
-        """Return how much of what is cached another list would leave of use."""
-        same = self._count_same(pieces)
-        if at_marks:
-            same = self.system_stop if same >= self.system_stop else 0
-        return self.outside_tokens + sum(tokens for _, tokens in pieces[:same])
 
     def _count_same(self, pieces: Sequence[Piece]) -> int:
         same = 0
@@ -105,8 +98,6 @@ class CallState(Struct, frozen=True):
     cached_tokens: int
     calls: int
     """How many calls there were."""
-    grown_tokens: int
-    """How much was added to the prompt since the first call."""
 
 
 class ReplayCompaction(Struct, frozen=True):
@@ -160,38 +151,39 @@ def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) 
     """Return what `recording` costs when `player` decides before each call what is sent."""
     prompt = Prompt(recording.outside_tokens, recording.system_stop)
     total, summaries = Bill(), Bill()
-    calls = compactions = overflows = grown = sent_length = 0
+    calls = compactions = overflows = sent_length = 0
     for new, answer in recording.calls():
-        added = _extend(prompt, player, new)
-        grown += added if calls else 0
+        _extend(prompt, player, new)
         if terms.pause_is_cold and any(entry.is_ask for entry in new):
             sent_length = 0
         at_marks = terms.prices.at_marks
         cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
-        done = player.act(CallState(prompt, cached, calls, grown))
+        done = player.act(CallState(prompt, cached, calls))
         if done is not None:
             compactions += 1
             if terms.model_summary:
-                summaries += bill(
-                    terms.prices, done.tokens_before, cached, done.summary_tokens, terms.ttl
+                summaries += terms.prices.bill(
+                    done.tokens_before, cached, done.summary_tokens, terms.ttl
                 )
         cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
         output = sum(entry.tokens for entry in answer)
-        total += bill(terms.prices, prompt.tokens, cached, output, terms.ttl)
+        total += terms.prices.bill(prompt.tokens, cached, output, terms.ttl)
         calls += 1
         overflows += prompt.tokens > terms.context_length
         prompt.sent()
         sent_length = len(prompt.pieces)
-        grown += _extend(prompt, player, answer)
+        _extend(prompt, player, answer)
     return Replay(
-        strategy=name, calls=calls, compactions=compactions, overflows=overflows, bill=total,
+        strategy=name,
+        calls=calls,
+        compactions=compactions,
+        overflows=overflows,
+        bill=total,
         summaries=summaries,
-    )  # fmt: skip
+    )
 
 
-def _extend(prompt: Prompt, player: Player, entries: tuple[RecordedMessage, ...]) -> int:
-    """Put what was said at the end of the prompt; return by how much that grew."""
-    before = prompt.tokens
+def _extend(prompt: Prompt, player: Player, entries: tuple[RecordedMessage, ...]) -> None:
+    """Put what was said at the end of the prompt."""
     prompt.extend([(entry.wire, entry.tokens) for entry in entries])
     player.take(entries, prompt)
-    return prompt.tokens - before

@@ -30,6 +30,8 @@ the agent of the session compacted itself."""
 TableKey: TypeAlias = tuple[Part, str, float, int]
 """What the rows of a table share: part, family, budget (0 for `own`) and number of compactions."""
 
+MAIN_SHARE = 0.2
+"""The share of tokens that the tables show and drift is measured at: what a compaction leaves."""
 _OVER = 1.05
 """Tokens are estimates: a view may take a twentieth more than it was allowed."""
 _DRAWS = 1_000
@@ -208,11 +210,13 @@ class RunManifest(Struct, frozen=True, kw_only=True):
     version: str
     strategies: tuple[str, ...]
     budgets: tuple[float, ...]
-    peer_budgets: tuple[float, ...]
+    peer_budgets: tuple[float, ...] = ()
     main: float
     drifting: tuple[str, ...]
     asked: dict[str, str]
-    """Further settings that change figures: model, summarizer, peers."""
+    """Further settings that change figures: model, summarizer."""
+    peers: dict[str, str] = {}
+    """Strategies that are other tools, and what each does; only `bench/lab.py` has any."""
     sessions: tuple[str, ...]
     digest: str
     """Of the text of all sessions that were read, also of those that were not run."""
@@ -278,13 +282,20 @@ def _line(
         if one in base
     ]
     return ScoreLine(
-        part=part, family=family, strategy=strategy, budget=budget, steps=steps,
-        sessions=len(by_session), cuts=len(made),
-        figures=_intervals(FIGURES, by_session.values()), against=_intervals(RATES, differences),
+        part=part,
+        family=family,
+        strategy=strategy,
+        budget=budget,
+        steps=steps,
+        sessions=len(by_session),
+        cuts=len(made),
+        figures=_intervals(FIGURES, by_session.values()),
+        against=_intervals(RATES, differences),
         counts={name: sum(row.counts.get(name, 0) for row in made) for name in FAULTS},
-        violations=count_broken_rules(made), statements=statement_lines(made),
+        violations=count_broken_rules(made),
+        statements=statement_lines(made),
         failed="" if not failed else failed[0] if not made else f"{len(failed)} cuts: {failed[0]}",
-    )  # fmt: skip
+    )
 
 
 def _group_by_session(rows: Iterable[ScoreRow]) -> dict[str, dict[str, float]]:

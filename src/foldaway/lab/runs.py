@@ -12,7 +12,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -23,16 +24,28 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foldaway._core import write_whole
-from foldaway.errors import NotWritable
+from foldaway._core import __version__, write_whole
+from foldaway.caching import Prices
+from foldaway.errors import NotReadable, NotWritable
 from foldaway.lab.measures import DEFAULT_PRICES
-from foldaway.lab.results import RunManifest, ScoreRow
+from foldaway.lab.output import write_results
+from foldaway.lab.reading import read_sessions
+from foldaway.lab.results import (
+    BASE,
+    MAIN_SHARE,
+    OURS,
+    WITH_MODEL,
+    RunManifest,
+    ScoreRow,
+    WrittenRun,
+)
 from foldaway.lab.scoring.needed import Elsewhere, common_knowledge
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring.shell import shell_parser
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
-from foldaway.lab.strategies import RunSettings, choose_strategies, list_strategies
+from foldaway.lab.strategies import PLAIN, Strategy, choose_strategies, use_foldaway
+from foldaway.summarizers import writers_of
 
 MANIFEST, PROGRESS, ROWS = "run.json", "progress.jsonl", "rows.jsonl"
 
@@ -44,19 +57,155 @@ MakeTerms: TypeAlias = Callable[[], TrialTerms]
 """Makes what is asked, in the process that works: peers and models cannot be sent to it."""
 
 
+MakePeers: TypeAlias = Callable[[], Sequence[Strategy]]
+"""Makes strategies that are other tools; also called in the process that works."""
+DRIFTING = (OURS, BASE, "masking", "keep-tail", "random-lines")
+"""Strategies that are also tried in 1, 2, 4 and 8 compactions."""
+
+
+class RunSettings(Struct, frozen=True, kw_only=True):
+    """What a run is asked: which sessions, which strategies, and in how many tokens."""
+
+    budgets: tuple[float, ...]
+    """Shares of the tokens before a cut."""
+    strategies: tuple[str, ...] = ()
+    """Names; empty: all that there are."""
+    only: frozenset[str] | None = None
+    """Ids of sessions; None: all."""
+    min_tokens: int = 0
+    """Shorter sessions are left out."""
+    limit: int | None = None
+    """The largest number of sessions of a family, evenly spread; None: all."""
+    has_drift: bool = True
+    """Whether the last cut is also reached in 1, 2, 4 and 8 compactions."""
+    model: str = ""
+    prices: Prices | None = None
+    summarizer: str = ""
+    summarizer_url: str = ""
+    summarizer_key_variable: str = ""
+    peers: MakePeers | None = None
+    peer_budgets: tuple[float, ...] = ()
+
+    @property
+    def main(self) -> float:
+        """The budget that the tables show: the one next to 20 %."""
+        return min(self.budgets, key=lambda share: abs(share - MAIN_SHARE))
+
+    def list_strategies(self) -> tuple[Strategy, ...]:
+        """Return every strategy that the settings make possible, ours first."""
+        found = list(PLAIN)
+        if self.summarizer:
+            writer = writers_of(
+                self.summarizer,
+                url=self.summarizer_url,
+                key_variable=self.summarizer_key_variable,
+                on_failure="ledger",
+            )
+            with_model = use_foldaway(writer)
+            found.insert(1, Strategy(WITH_MODEL, "ours", f"with {self.summarizer}", with_model))
+        return (*found, *(self.peers() if self.peers else ()))
+
+    def choose(self) -> Mapping[str, Strategy]:
+        """Return the strategies that are tried, by name; raises `UnknownName`."""
+        return choose_strategies(self.strategies, self.list_strategies())
+
+
+class LabSample(Struct, frozen=True, kw_only=True):
+    """The sessions of a run, as they were read from files."""
+
+    settings: RunSettings
+    sessions: list[LabSession]
+    """Those that are measured."""
+    known: list[LabSession]
+    """All that were read: they say what is common knowledge."""
+    problems: list[str]
+    """Files and lines that could not be read."""
+    too_short: int
+    """How many of those that were asked for are too short."""
+
+    def measure(self, folder: Path, *, jobs: int, tell: Tell) -> WrittenRun:
+        """Put all sessions through all strategies, and write the folder of the run.
+
+        Raises `NotWritable` if the folder holds another run.
+        """
+        asked = self.settings
+        tried = asked.choose()
+        manifest = RunManifest(
+            version=__version__,
+            strategies=tuple(tried),
+            budgets=asked.budgets,
+            peer_budgets=asked.peer_budgets,
+            main=asked.main,
+            drifting=DRIFTING if asked.has_drift else (),
+            asked={"model": asked.model, "summarizer": asked.summarizer},
+            sessions=tuple(session.id for session in self.sessions),
+            digest=digest_of(self.known),
+            peers={name: one.what for name, one in tried.items() if one.kind == "peer"},
+        )
+        rows = run(
+            folder,
+            self.sessions,
+            manifest,
+            partial(_terms_for, asked),
+            known=self.known,
+            jobs=jobs,
+            tell=tell,
+        )
+        return write_results(folder, manifest, rows, self.problems)
+
+
+def read_sample(paths: Sequence[Path], settings: RunSettings) -> LabSample:
+    """Return the sessions of files and folders that a run is about, each id once.
+
+    Raises `UnknownName` if a strategy does not exist, before anything is read.
+    """
+    settings.choose()
+    known: dict[str, LabSession] = {}
+    problems: list[str] = []
+    for one in read_sessions(paths):
+        if isinstance(one, NotReadable):
+            problems.append(str(one))
+        else:
+            known.setdefault(one.id, one)
+    only = settings.only
+    asked = [one for one in known.values() if only is None or one.id in only]
+    rows = [one for one in asked if one.tokens >= settings.min_tokens]
+    return LabSample(
+        settings=settings,
+        sessions=spread(rows, settings.limit) if settings.limit else rows,
+        known=list(known.values()),
+        problems=problems,
+        too_short=len(asked) - len(rows),
+    )
+
+
+def spread(sessions: Sequence[LabSession], most: int) -> list[LabSession]:
+    """Return at most `most` sessions of each family, evenly spread over their order."""
+    totals = Counter(session.family for session in sessions)
+    seen: Counter[str] = Counter()
+    kept: list[LabSession] = []
+    for session in sessions:
+        total, at = totals[session.family], seen[session.family]
+        seen[session.family] += 1
+        if total <= most or at * most // total != (at - 1) * most // total or at == 0:
+            kept.append(session)
+    return kept
+
+
+def _terms_for(asked: RunSettings) -> TrialTerms:
+    return TrialTerms(
+        strategies=asked.choose(),
+        budgets=asked.budgets,
+        peer_budgets=asked.peer_budgets,
+        main=asked.main,
+        drifting=frozenset(DRIFTING if asked.has_drift else ()),
+        prices=asked.prices or DEFAULT_PRICES,
+    )
+
+
 class _Finished(Struct, frozen=True):
     session: str
     rows: list[ScoreRow]
-
-
-def terms_for(asked: RunSettings) -> TrialTerms:
-    """Return what every session is put through."""
-    return TrialTerms(
-        strategies=choose_strategies(asked.strategies, list_strategies(asked)),
-        budgets=asked.budgets, peer_budgets=asked.peer_budgets, main=asked.main,
-        drifting=frozenset(asked.drifting),
-        prices=asked.prices or DEFAULT_PRICES,
-    )  # fmt: skip
 
 
 def digest_of(sessions: Sequence[LabSession]) -> str:
@@ -198,9 +347,13 @@ def without_interrupts() -> Generator[None]:
 
 
 def _run_sessions(
-    sessions: Sequence[LabSession], elsewhere: Elsewhere, make_terms: MakeTerms, jobs: int,
-    worked: Any, tell: Callable[[], None],
-) -> Iterator[_Finished]:  # fmt: skip
+    sessions: Sequence[LabSession],
+    elsewhere: Elsewhere,
+    make_terms: MakeTerms,
+    jobs: int,
+    worked: Any,
+    tell: Callable[[], None],
+) -> Iterator[_Finished]:
     """Yield sessions as they are done, the largest begun first; `worked` counts their cuts."""
     order = sorted(sessions, key=lambda session: -session.tokens)
     if jobs == 1 or len(order) == 1:
@@ -209,9 +362,11 @@ def _run_sessions(
         return
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
-        min(jobs, len(order)), multiprocessing.get_context("spawn"), _begin,
+        min(jobs, len(order)),
+        multiprocessing.get_context("spawn"),
+        _begin,
         (elsewhere, make_terms, partial(_add_one, worked)),
-    ) as pool:  # fmt: skip
+    ) as pool:
         with without_interrupts():
             waiting: set[Future[_Finished]] = {pool.submit(_work, session) for session in order}
         try:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Policy
 from foldaway.caching import Prices
+from foldaway.compaction import Compaction, Options, Plan, finish, plan
 from foldaway.engine import Compressor
 from foldaway.errors import FoldawayError
 from foldaway.lab.measures import (
@@ -39,23 +40,15 @@ from foldaway.lab.scoring.statements import judge
 from foldaway.lab.scoring.tally import StatementTally, tally
 from foldaway.lab.scoring.truth import StatementTruth, truth_at
 from foldaway.lab.strategies import Shrink, Strategy, foldaway_view, text_view
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 STEPS = (1, 2, 4, 8)
 """How many compactions a history is brought to its size in."""
 Resolves: TypeAlias = Callable[[str], bool]
 
-_WINDOW = 12
-"""Windows per budget: a tail of 0.6 and a summary of 0.4 of the budget come out of the policy."""
-SUMMARY_SHARE = 0.4
-_POLICY = Policy(
-    floor_tokens=0,
-    threshold=0.5,
-    target_ratio=0.10,
-    summary_min_tokens=1_000_000,
-    summary_max_tokens=1_000_000,
-    summary_window_share=SUMMARY_SHARE / _WINDOW,
-)
+_WINDOW = 8
+"""Windows per budget: its 5 % for the summary are 0.4 of the budget. The tail gets 0.6."""
+_POLICY = Policy(floor_tokens=0, threshold=0.75, target_ratio=0.10, summary_tokens=1_000_000)
 
 
 def split_stretches(messages: Sequence[Message], count: int) -> list[list[Message]]:
@@ -81,9 +74,25 @@ def run_long_lived(parts: Sequence[Sequence[Message]], budget: float) -> JudgedV
         tokens = max(int(estimate_text(render_all(without_system(seen))) * budget), 1)
         engine.append(*part)
         engine.use_model("", tokens * _WINDOW)
-        engine.compact(force=True)
+        _compact_whole(engine)
     outside = estimate_text(render_all(filter(is_system, seen)))
     return foldaway_view(engine.messages, outside)
+
+
+def _compact_whole(engine: Compressor) -> None:
+    """Compact with a summary that may fill its room, however little is folded: strategies are
+    compared at the same size.
+    """
+    work = engine.work_with(Options())
+    budget = replace(work.budget, summary_min_tokens=work.budget.summary_max_tokens)
+    todo = plan(replace(work, budget=budget))
+    done = finish(todo) if isinstance(todo, Plan) else todo
+    if isinstance(done, Compaction):
+        engine.adopt(
+            done,
+            engine.report_on(work, done, engine.decide()),
+            strips_thinking=work.rules.strips_thinking,
+        )
 
 
 def compact_repeatedly(
@@ -120,7 +129,7 @@ class TrialTerms(Struct, frozen=True):
 
     strategies: Mapping[str, Strategy]
     budgets: tuple[float, ...]
-    peer_budgets: tuple[float, ...]
+    peer_budgets: tuple[float, ...] = ()
     main: float = 0.2
     """The budget at which drift is measured, and a view made for each provider."""
     drifting: frozenset[str] = frozenset()
@@ -142,16 +151,29 @@ class _Trial(Struct, frozen=True):
     """What statements are judged by; None if they are not."""
 
     def row(
-        self, part: Part, name: str, shown: JudgedView, *, budget: float, allowed: int,
+        self,
+        part: Part,
+        name: str,
+        shown: JudgedView,
+        *,
+        budget: float,
+        allowed: int,
         steps: int = 1,
-    ) -> ScoreRow:  # fmt: skip
+    ) -> ScoreRow:
         """Return how a view does, or why there is none."""
         case, session, terms = self.case, self.session, self.terms
         row = ScoreRow(
-            part=part, session=session.id, family=session.family, strategy=name, cut=case.cut,
-            budget=budget, steps=steps, tokens_before=case.tokens, allowed=allowed,
+            part=part,
+            session=session.id,
+            family=session.family,
+            strategy=name,
+            cut=case.cut,
+            budget=budget,
+            steps=steps,
+            tokens_before=case.tokens,
+            allowed=allowed,
             failed=shown.failed,
-        )  # fmt: skip
+        )
         if shown.failed:
             return row
         found = score(case, shown, self.archive.find if self.archive else None)
@@ -176,9 +198,11 @@ class _Trial(Struct, frozen=True):
 
 
 def session_rows(
-    session: LabSession, elsewhere: Elsewhere, terms: TrialTerms,
+    session: LabSession,
+    elsewhere: Elsewhere,
+    terms: TrialTerms,
     tell: Callable[[], None] = lambda: None,
-) -> list[ScoreRow]:  # fmt: skip
+) -> list[ScoreRow]:
     """Return all rows of one session; `tell` is called after each cut."""
     prepared = prepare(session)
     rows: list[ScoreRow] = []
@@ -228,9 +252,12 @@ def _cut_rows(trial: _Trial) -> Iterator[ScoreRow]:
 
 
 def _violations(
-    trial: _Trial, strategy: Strategy, shown: JudgedView, before: Mapping[str, frozenset[str]],
+    trial: _Trial,
+    strategy: Strategy,
+    shown: JudgedView,
+    before: Mapping[str, frozenset[str]],
     budget: float,
-) -> dict[str, int] | None:  # fmt: skip
+) -> dict[str, int] | None:
     """Return broken rules by provider; a strategy that knows providers is asked for each, once."""
     if not shown.messages:
         return None

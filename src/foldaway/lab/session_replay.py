@@ -82,7 +82,7 @@ def replay_session(
 
 def recordings_of(
     transcript: Transcript, stops: Sequence[int], system_tokens: int
-) -> list[Recording]:  # fmt: skip
+) -> list[Recording]:
     """Return a session as it can be replayed.
 
     At each of `stops`, which are compactions of the agent, a new prompt begins. `system_tokens`

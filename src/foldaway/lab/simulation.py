@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import ArrivalLevel, Budget, Policy, Saving, budget_for, estimate_after
+from foldaway._core import ArrivalLevel, Policy, Saving, budget_for
 from foldaway.caching import TTL_SECONDS, Bill
-from foldaway.compaction import HEAD_SHARE, message_tokens
+from foldaway.compaction import message_tokens
 from foldaway.dialects import dialect_named
 from foldaway.engine import Compressor, Model
-from foldaway.lab.recording import RecordedMessage, Recording
+from foldaway.lab.recording import RecordedMessage, Recording, record
 from foldaway.lab.replay import (
     CallState,
     Piece,
@@ -25,7 +24,7 @@ from foldaway.lab.replay import (
     ReplayTerms,
     replay,
 )
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator, Transcript
 
 MASK_TOKENS = 16
 """A line that says that an old result was removed."""
@@ -40,13 +39,6 @@ THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
 """Shares of the window that are tried."""
 
 
-_Due: TypeAlias = Callable[[CallState, int, int], bool]
-"""Takes the state before a call, what a compaction leaves, and how much of that is cached; tells
-whether to compact. Asked again with what the compaction really left."""
-MakeDue: TypeAlias = Callable[[Budget, ReplayTerms], _Due]
-"""Makes the rule for one session."""
-
-
 class ReplayStrategy(Struct, frozen=True):
     """A strategy by name; `start` makes a player for one session."""
 
@@ -59,7 +51,7 @@ def append_only(arrival: ArrivalLevel = "off") -> ReplayStrategy:
     if arrival == "off":
         return ReplayStrategy("append only", lambda recording, terms: _Nothing())
     policy = replace(policy_at(1.0), arrival=arrival)
-    return compacting("append only + arrival", policy, make_call_rule(frozenset()))
+    return compacting("append only + arrival", policy, frozenset())
 
 
 def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
@@ -69,12 +61,12 @@ def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
 
 def compact_at_share(threshold: float) -> ReplayStrategy:
     """Return the strategy that compacts at a share of the window."""
-    return compacting(f"threshold {threshold:.0%}", policy_at(threshold), _make_size_rule)
+    return compacting(f"threshold {threshold:.0%}", policy_at(threshold))
 
 
 def compact_rarely() -> ReplayStrategy:
     """Return the strategy that compacts seldom, and to little."""
-    return compacting("rare and deep", DEEP, _make_size_rule)
+    return compacting("rare and deep", DEEP)
 
 
 def planner(save: Saving = "normal", arrival: ArrivalLevel = "off") -> ReplayStrategy:
@@ -84,9 +76,13 @@ def planner(save: Saving = "normal", arrival: ArrivalLevel = "off") -> ReplayStr
     return ReplayStrategy(name, lambda recording, terms: _Paying(recording, policy, terms))
 
 
-def compacting(name: str, policy: Policy, due: MakeDue) -> ReplayStrategy:
-    """Return the strategy that compacts by a policy, when it is due; not below its threshold."""
-    return ReplayStrategy(name, lambda recording, terms: _Compacting(recording, policy, terms, due))
+def compacting(name: str, policy: Policy, calls: frozenset[int] | None = None) -> ReplayStrategy:
+    """Return the strategy that compacts from the threshold of a policy on: at every call, or only
+    at those whose numbers, from 0, are given.
+    """
+    return ReplayStrategy(
+        name, lambda recording, terms: _Compacting(recording, policy, terms, calls)
+    )
 
 
 def policy_at(threshold: float) -> Policy:
@@ -123,17 +119,6 @@ class _Masking:
                 prompt.change(at, (object(), MASK_TOKENS))
 
 
-def _make_size_rule(budget: Budget, terms: ReplayTerms) -> _Due:
-    """Return the rule by which a compaction is due from the threshold on."""
-    del terms
-    return lambda state, after, kept: state.prompt.tokens >= budget.threshold_tokens
-
-
-def make_call_rule(calls: frozenset[int]) -> MakeDue:
-    """Return what makes the rule by which a compaction is due at calls, by their number from 0."""
-    return lambda budget, terms: lambda state, after, kept: state.calls in calls
-
-
 class _Engine:
     """The real compressor on one session, and the prompt that it makes."""
 
@@ -141,10 +126,13 @@ class _Engine:
         self._now = 0.0
         self._compressor = Compressor(
             model=Model(prices=terms.prices, cache_ttl=terms.ttl),
-            context_length=terms.context_length, policy=policy, provider=recording.dialect,
-            tools=recording.tools, redact=str,  # what is replayed is counted, never shown
+            context_length=terms.context_length,
+            policy=policy,
+            provider=recording.dialect,
+            tools=recording.tools,
+            redact=str,  # what is replayed is counted, never shown
             clock=lambda: self._now,
-        )  # fmt: skip
+        )
         self._policy = policy
         self._decode = dialect_named(recording.dialect).decode
         self._sizes = {id(entry.wire): entry.tokens for entry in recording.entries}
@@ -202,83 +190,30 @@ class _Paying(_Engine):
 
 
 class _Compacting(_Engine):
-    """Compacts when told to; undoes it if it was not worth it."""
+    """Compacts from the threshold on, at any call or at given ones."""
 
     def __init__(
-        self, recording: Recording, policy: Policy, terms: ReplayTerms, due: MakeDue
+        self, recording: Recording, policy: Policy, terms: ReplayTerms, calls: frozenset[int] | None
     ) -> None:
         super().__init__(recording, policy, terms)
-        self._budget = budget_for(policy, terms.context_length)
-        self._due = due(self._budget, terms)
-        self._at_marks = terms.prices.at_marks
-        self._ask: object = None
-        self._count = 0
-        self._retry_from = 0
-
-    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
-        super().take(entries, prompt)
-        for entry in entries:
-            if entry.is_ask:
-                self._ask = entry.wire
+        budget = budget_for(policy, terms.context_length)
+        self._calls = calls
+        self._threshold = self._due_from = budget.threshold_tokens
+        self._enough = budget.tail_tokens // 2
 
     def act(self, state: CallState) -> ReplayCompaction | None:
-        now = state.prompt.tokens
-        if now < max(self._budget.threshold_tokens, self._retry_from):
+        prompt, before = state.prompt, state.prompt.tokens
+        if before < self._due_from or (self._calls is not None and state.calls not in self._calls):
             return None
-        if not self._due(state, *self._predict_size(state.prompt)):
-            return None
-        done = self._compact(state)
-        # what was in vain is not tried again before something has been added
-        self._retry_from = state.prompt.tokens + self._budget.tail_tokens // 2
-        return done
-
-    def _predict_size(self, prompt: Prompt) -> tuple[int, int]:
-        """Return about what a compaction leaves, and how much of that is cached already."""
-        pieces, stop = prompt.pieces, prompt.system_stop
-        system = prompt.outside_tokens + _size(pieces[:stop])
-        head = self._head(prompt, system)
-        start, newest = self._tail(pieces, head)
-        between = sum(tokens for wire, tokens in pieces[head:start] if wire is self._ask)
-        fixed = system + _size(pieces[stop:head]) + between
-        return estimate_after(self._policy, self._budget, prompt.tokens, fixed, newest), system
-
-    def _head(self, prompt: Prompt, system: int) -> int:
-        """Return about where the head would end."""
-        stop = prompt.system_stop
-        head = stop if self._count else stop + self._policy.protect_first
-        free = self._budget.threshold_tokens - system
-        return head if _size(prompt.pieces[stop:head]) <= HEAD_SHARE * free else stop
-
-    def _tail(self, pieces: Sequence[Piece], least: int) -> tuple[int, int]:
-        """Return about where the tail would start, and its tokens."""
-        start, spent = len(pieces), 0
-        while start > least:
-            tokens = pieces[start - 1][1]
-            enough = len(pieces) - start >= self._policy.min_tail
-            if enough and spent + tokens > self._budget.tail_tokens:
-                break
-            start, spent = start - 1, spent + tokens
-        return start, spent
-
-    def _compact(self, state: CallState) -> ReplayCompaction | None:
-        prompt, compressor = state.prompt, self._compressor
         self._catch_up()
-        report = compressor.compact(force=True)
+        report = self._compressor.compact(force=True, by_hand=False)
+        if report.status != "unchanged":
+            prompt.replace(self._pieces())
+        # what was in vain is not tried again before something has been added
+        self._due_from = max(self._threshold, prompt.tokens + self._enough)
         if report.status == "unchanged":
             return None
-        pieces = self._pieces()
-        after = prompt.outside_tokens + _size(pieces)
-        if not self._due(state, after, prompt.kept_tokens(pieces, at_marks=self._at_marks)):
-            compressor.undo()
-            return None
-        self._count += 1
-        done = ReplayCompaction(prompt.tokens, after, report.summary_tokens)
-        prompt.replace(pieces)
-        return done
-
-
-def _size(pieces: Sequence[Piece]) -> int:
-    return sum(tokens for _, tokens in pieces)
+        return ReplayCompaction(before, prompt.tokens, report.summary_tokens)
 
 
 class StrategyCost(Replay, frozen=True, kw_only=True):
@@ -290,6 +225,10 @@ class StrategyCost(Replay, frozen=True, kw_only=True):
     """Cost against doing nothing; 1 for append only."""
     ratios: tuple[float, ...]
     """The same, session by session, in order."""
+
+    def ratios_at(self, shares: Sequence[float]) -> list[float]:
+        """Return below which ratio the given shares of the sessions lie."""
+        return quantiles(self.ratios, shares)
 
 
 def strategies_for(thresholds: Sequence[float], save: Saving = "normal") -> list[ReplayStrategy]:
@@ -306,6 +245,24 @@ def strategies_for(thresholds: Sequence[float], save: Saving = "normal") -> list
         planner(save),
         planner(save, arrival),
     ]
+
+
+class Simulation:
+    """Recorded sessions, and the strategies under which they are replayed."""
+
+    def __init__(
+        self, transcripts: Iterable[Transcript], thresholds: Sequence[float], save: Saving
+    ) -> None:
+        """Read the sessions as far as a replay needs them."""
+        self._recordings = [record(one) for one in transcripts]
+        self._strategies = strategies_for(thresholds, save)
+        self.sessions = len(self._recordings)
+        self.tokens = sum(one.tokens for one in self._recordings)
+        self.tokens_to_replay = self.tokens * len(self._strategies)
+
+    def run(self, terms: ReplayTerms, tell: Callable[[int], None]) -> list[StrategyCost]:
+        """Return what each strategy costs; `tell` hears of tokens as they are replayed."""
+        return simulate(self._recordings, terms, self._strategies, tell)
 
 
 def simulate(

@@ -1,4 +1,4 @@
-"""Strategies that make a history small: Foldaway, plain cuts to beat, an adversary, peers."""
+"""Strategies that make a history small: Foldaway, plain cuts to beat, an adversary."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from zlib import crc32
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from foldaway._core import Summarizer
-from foldaway.caching import Prices
 from foldaway.engine import Compressed, compress
 from foldaway.errors import FoldawayError, UnknownName
 from foldaway.facts import summary_body
-from foldaway.lab.peers.ask import Peers
-from foldaway.lab.peers.table import MODES
-from foldaway.lab.peers.worker import Failure, Request
-from foldaway.lab.results import BARE_LIST, BASE, OURS, WITH_MODEL
+from foldaway.lab.results import BARE_LIST, BASE, OURS
 from foldaway.lab.scoring.facts import facts_in
 from foldaway.lab.scoring.session import (
     JudgedView,
@@ -36,15 +30,16 @@ from foldaway.lab.scoring.session import (
     text_parts,
     without_system,
 )
-from foldaway.summarizers import Writers, writers_of
-from foldaway.tokens import estimate_text
+from foldaway.summarizers import Writers
+from foldaway.transcript import estimate_text
 
 Shrink: TypeAlias = Callable[[Sequence[Message], int], JudgedView]
 """Takes the messages before the cut and a number of tokens; gives what the model would see."""
 
 StrategyKind: TypeAlias = Literal["ours", "plain", "adversary", "oracle", "peer", "own"]
 """`plain` keeps usable text; an `adversary` is there to show that a score can be gamed; an `oracle`
-looks at what follows and is a ceiling; `own` is what the agent of the session wrote itself."""
+looks at what follows and is a ceiling; a `peer` is another tool, which `bench/lab.py` brings along;
+`own` is what the agent of the session wrote itself."""
 _LONG_LINE = 400
 """Characters. A longer line is parted, so that one line of JSON does not starve a plain cut."""
 LEFT_OUT = "[…]"
@@ -53,8 +48,6 @@ _LONG_ARGUMENT = 200
 """Characters. Masking cuts what is longer: the text of a file that was written, mostly."""
 _SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 """Tokens of the usual windows of models; the large one for what the small one cannot hold."""
-DRIFTING = (OURS, BASE, "masking", "keep-tail", "random-lines")
-"""Strategies that are also tried in 1, 2, 4 and 8 compactions."""
 
 
 class Strategy(Struct, frozen=True):
@@ -254,11 +247,19 @@ def _without_output(message: Message) -> Message:
     calls: list[Any] = message.get("tool_calls") or []
     if not calls:
         return message
-    return {**message, "tool_calls": [
-        {**call, "function": {**call["function"], "arguments": _cut_arguments(
-            str(call["function"].get("arguments") or ""))}}
-        for call in calls
-    ]}  # fmt: skip
+    return {
+        **message,
+        "tool_calls": [
+            {
+                **call,
+                "function": {
+                    **call["function"],
+                    "arguments": _cut_arguments(str(call["function"].get("arguments") or "")),
+                },
+            }
+            for call in calls
+        ],
+    }
 
 
 def _cut_arguments(arguments: str) -> str:
@@ -288,9 +289,11 @@ def _compress(
     outside = estimate_text(prompt) if prompt else 0
     window = _SMALL_WINDOW if total < _SMALL_WINDOW else _LARGE_WINDOW
     done = compress(
-        list(messages), target_tokens=outside + budget_tokens, context_length=window,
+        list(messages),
+        target_tokens=outside + budget_tokens,
+        context_length=window,
         summarizer=summarizer,
-    )  # fmt: skip
+    )
     return foldaway_view(list(done.messages), outside, done)
 
 
@@ -309,12 +312,15 @@ def foldaway_view(
     grown = estimate_text(render_all(filter(is_system, view))) - outside_tokens
     text = render_all(without_system(view))
     return JudgedView(
-        text=text, tokens=estimate_text(text) + max(grown, 0), messages=tuple(view),
-        summaries=tuple(summaries_in(view)), archived=True,
+        text=text,
+        tokens=estimate_text(text) + max(grown, 0),
+        messages=tuple(view),
+        summaries=tuple(summaries_in(view)),
+        archived=True,
         resolves=None if done is None else partial(_resolves, done),
         positions=0 if done is None else len(done.originals),
         note="" if done is None else done.report.reason or "",
-    )  # fmt: skip
+    )
 
 
 def summaries_in(messages: Sequence[Message]) -> list[str]:
@@ -328,34 +334,6 @@ def _resolves(done: Compressed, reference: str) -> bool:
         return bool(done.recall(reference))
     except FoldawayError:
         return False
-
-
-def peer_strategies(folder: Path) -> tuple[Strategy, ...]:
-    """Return a strategy for each mode of each peer; its process starts when it is first asked."""
-    asked = Peers(folder)
-    return tuple(
-        Strategy(name, "peer", what, partial(_ask_peer, asked, name))
-        for name, what in MODES.items()
-    )
-
-
-def _ask_peer(
-    peers: Peers, name: str, messages: Sequence[Message], budget_tokens: int
-) -> JudgedView:
-    system = [message for message in messages if is_system(message)]
-    request = Request(
-        messages=without_system(messages),
-        system="\n\n".join(map(content_text, system)) or None,
-        budget_tokens=budget_tokens,
-        context_length=_SMALL_WINDOW,
-    )
-    found = peers.compress(
-        name, request, lambda made: estimate_text(render_all(without_system(made)))
-    )
-    if isinstance(found, Failure):
-        return JudgedView(text="", tokens=0, failed=found.error)
-    shown = message_view([*system, *without_system(found.answer.messages)])
-    return replace(shown, cpu_ms=found.answer.cpu_ms, note=found.answer.note)
 
 
 PLAIN: tuple[Strategy, ...] = (
@@ -382,37 +360,3 @@ def choose_strategies(names: Sequence[str], known: Sequence[Strategy]) -> Mappin
         if name not in table:
             raise UnknownName("strategy", name, tuple(table))
     return {name: strategy for name, strategy in table.items() if not names or name in names}
-
-
-class RunSettings(Struct, frozen=True, kw_only=True):
-    """The settings of a run."""
-
-    strategies: tuple[str, ...] = ()
-    """Names; empty: all that there are."""
-    budgets: tuple[float, ...]
-    peer_budgets: tuple[float, ...] = ()
-    main: float = 0.2
-    drifting: tuple[str, ...] = ()
-    model: str = ""
-    prices: Prices | None = None
-    summarizer: str = ""
-    summarizer_url: str = ""
-    summarizer_key_variable: str = ""
-    peer_folder: str = ""
-    """Where the environments of the peers are; empty: no peers."""
-
-
-def list_strategies(asked: RunSettings) -> tuple[Strategy, ...]:
-    """Return every strategy that the settings make possible, ours first."""
-    found = list(PLAIN)
-    if asked.summarizer:
-        writer = writers_of(
-            asked.summarizer, url=asked.summarizer_url,
-            key_variable=asked.summarizer_key_variable, on_failure="ledger",
-        )  # fmt: skip
-        found.insert(
-            1, Strategy(WITH_MODEL, "ours", f"with {asked.summarizer}", use_foldaway(writer))
-        )
-    if asked.peer_folder:
-        found.extend(peer_strategies(Path(asked.peer_folder)))
-    return tuple(found)

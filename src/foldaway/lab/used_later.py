@@ -85,39 +85,36 @@ class UsedLater(Struct, frozen=True, kw_only=True):
     """Why there is nothing to tell, in a sentence; empty if there could be."""
 
 
-class LookRange(Struct, frozen=True, kw_only=True):
-    """Between which positions of a log facts are looked for: from, the compaction, up to.
+class Sight(Struct, frozen=True, kw_only=True):
+    """What the model saw before and after a compaction, and where in the log facts are looked for:
+    from `start` up to `cut`, and used from `resumed` up to `stop`.
 
     A compaction of the agent wrote the messages from `cut` up to `resumed` itself.
     """
-
-    start: int
-    cut: int
-    resumed: int
-    stop: int
-
-
-class Sight(Struct, frozen=True, kw_only=True):
-    """What the model saw before and after a compaction."""
 
     before: View
     """As long as the log was then."""
     after: View
     has_references: bool
     """Whether what was folded can be recalled by the agent."""
+    start: int
+    cut: int
+    resumed: int
+    stop: int
+
+    def facts_used_later(self, store: Store, info: SessionInfo, show: Show) -> UsedLater:
+        """Return the facts from before the compaction that the agent used after it."""
+        return _facts_used_later(store, info, self, show)
 
 
-def facts_used_later(
-    store: Store, info: SessionInfo, sight: Sight, where: LookRange, show: Show
-) -> UsedLater:
-    """Return the facts from before a compaction that the agent used after it, at most 200."""
-    if where.resumed >= where.stop:
+def _facts_used_later(store: Store, info: SessionInfo, sight: Sight, show: Show) -> UsedLater:
+    if sight.resumed >= sight.stop:
         return UsedLater(why_none="The log did not go on after it, so nothing was used later.")
-    start = max(where.start, where.cut - MOST_BEFORE)
-    stop = min(where.stop, where.resumed + MOST_AFTER)
-    rows = store.read(info.id, start, where.cut)
+    start = max(sight.start, sight.cut - MOST_BEFORE)
+    stop = min(sight.stop, sight.resumed + MOST_AFTER)
+    rows = store.read(info.id, start, sight.cut)
     cut = len(rows)
-    rows += [row for row in store.read(info.id, where.resumed, stop) if not row.generated]
+    rows += [row for row in store.read(info.id, sight.resumed, stop) if not row.generated]
     messages = [lab_message(one) for one in _decoded_rows(rows, info.dialect)]
     positions = [
         row.position for row, one in zip(rows, messages, strict=True) if not is_system(one)
@@ -131,7 +128,9 @@ def facts_used_later(
     flat, flat_written, states = to_line(text), to_line(written), _states(sight)
     found = [
         LaterFact(
-            text=show(fact.text), kind=fact.kind, said_at=positions[places[fact.key][-1]],
+            text=show(fact.text),
+            kind=fact.kind,
+            said_at=positions[places[fact.key][-1]],
             used_at=positions[fact.used_at],
             state=_state(fact, flat, text, [states[positions[at]] for at in places[fact.key]]),
             was_shown=any(states[positions[at]].was_shown for at in places[fact.key])
@@ -139,14 +138,17 @@ def facts_used_later(
         )
         for fact in facts
         if places[fact.key]
-    ]  # fmt: skip
+    ]
     count = Counter(one.state for one in found)
     return UsedLater(
         facts=tuple(sorted(found, key=lambda one: (one.used_at, one.said_at, one.text))),
-        kept=count["kept"], recallable=count["recallable"], lost=count["lost"],
-        looked_before=where.cut - start, looked_after=stop - where.resumed,
-        is_part=start > where.start or stop < where.stop,
-    )  # fmt: skip
+        kept=count["kept"],
+        recallable=count["recallable"],
+        lost=count["lost"],
+        looked_before=sight.cut - start,
+        looked_after=stop - sight.resumed,
+        is_part=start > sight.start or stop < sight.stop,
+    )
 
 
 class _PlaceState(Struct, frozen=True, gc=False):
@@ -216,11 +218,13 @@ def lab_message(message: Message) -> dict[str, Any]:
         if isinstance(part, ToolCall)
     ]
     return {
-        "role": role, "content": "\n".join(_words(message.parts)), "tool_calls": calls,
+        "role": role,
+        "content": "\n".join(_words(message.parts)),
+        "tool_calls": calls,
         "reasoning_content": "\n".join(
             part.text for part in message.parts if isinstance(part, Thinking)
         ),
-    }  # fmt: skip
+    }
 
 
 def _words(parts: Iterable[Part]) -> list[str]:

@@ -82,9 +82,7 @@ class MemoryManager:
                 "memory.external", [p.name for p in providers], "two names that differ"
             )
         self.limits = limits or MemoryLimits()
-        self._templates = tuple(templates)
-        self._has_redactor = redact is not None
-        self._redact = redact or Redactor(RedactionPolicy(personal=False))
+        self._words = _Words(templates, redact)
         self._runners = [
             ProviderRunner(
                 one,
@@ -112,8 +110,7 @@ class MemoryManager:
 
     def hide_with(self, redact: Redact) -> None:
         """Take the redactor of the conversation if there is none yet."""
-        if not self._has_redactor:
-            self._has_redactor, self._redact = True, redact
+        if self._words.redact_with(redact):
             builtin = self._runners[0]
             builtin.attempt(lambda: builtin.provider.hide_with(redact))
 
@@ -134,7 +131,7 @@ class MemoryManager:
         If a provider is late, what `warm` found for an earlier turn is used instead. If the user
         said nothing, as in a bare command, nobody is asked.
         """
-        query = self._question(text)
+        query = self._words.make_question(text)
         taken = [
             (runner, runner.ask(lambda runner=runner: runner.provider.prefetch(query, session_id)))
             for runner in self._runners
@@ -161,7 +158,7 @@ class MemoryManager:
 
     def warm(self, text: str, session_id: str = "") -> None:
         """Let providers look ahead, for the next turn; nobody waits."""
-        query = self._question(text)
+        query = self._words.make_question(text)
         for runner in self._runners:
             if query and runner.does("prefetch"):
                 runner.warm(lambda runner=runner: runner.provider.prefetch(query, session_id))
@@ -173,7 +170,7 @@ class MemoryManager:
         self._turn += 1
         number = self._turn
         self._notify(
-            "turn_started", lambda provider: provider.turn_started(number, self._clean_words(text))
+            "turn_started", lambda provider: provider.turn_started(number, self._words.clean(text))
         )
 
     def sync(self, user: str, agent: str, session_id: str = "") -> list[Future[None]]:
@@ -188,8 +185,8 @@ class MemoryManager:
             return MemoryTurn(
                 session_id=session_id,
                 number=number,
-                user=self._clean_words(strip_fenced(user)),
-                agent=self._redact(strip_fenced(agent)),
+                user=self._words.clean(strip_fenced(user)),
+                agent=self._words.redact(strip_fenced(agent)),
             )
 
         return self._notify("sync", lambda provider: provider.sync(turn()))
@@ -200,15 +197,15 @@ class MemoryManager:
             self._turn = 0
         self._notify("session_switched", lambda provider: provider.session_switched(switch))
 
-    def session_ended(self, session_id: str, messages: Sequence[Any] = ()) -> list[Future[None]]:
+    def session_ended(self, session_id: str, messages: Sequence[object] = ()) -> list[Future[None]]:
         """Tell that a session is over; return a future of each provider that took it, as `sync`."""
         kept = list(messages)
         return self._notify(
             "session_ended",
-            lambda provider: provider.session_ended(session_id, redact_value(kept, self._redact)),
+            lambda provider: provider.session_ended(session_id, self._words.hide(kept)),
         )
 
-    def before_compaction(self, messages: Sequence[Any]) -> str:
+    def before_compaction(self, messages: Sequence[object]) -> str:
         """Let providers take what matters; return what they want in the request for the summary."""
         kept = list(messages)
         taken = [
@@ -222,11 +219,11 @@ class MemoryManager:
 
     # Tools
 
-    def tools(self) -> list[dict[str, Any]]:
+    def tools(self) -> list[dict[str, object]]:
         """Return the tools of all providers; constant, so that prompts stay cached."""
         return [dict(schema) for _, schema in self._tools.values()]
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Answer a tool call; what went wrong is said in a sentence.
 
         The provider gets the arguments without secrets: a model may well remember a password.
@@ -237,9 +234,7 @@ class MemoryManager:
         if not isinstance(cast("object", arguments), Mapping):
             return f"the arguments of {name} are no object; give one, not its text"
         runner, _ = self._tools[name]
-        future = runner.ask(
-            lambda: runner.provider.call(name, redact_value(dict(arguments), self._redact))
-        )
+        future = runner.ask(lambda: runner.provider.call(name, self._words.hide(dict(arguments))))
         until = time.monotonic() + self.limits.tool_seconds
         said = runner.answer(future, until)
         if said is not None:
@@ -249,7 +244,7 @@ class MemoryManager:
 
     # The end
 
-    def status(self) -> dict[str, dict[str, Any]]:
+    def status(self) -> dict[str, dict[str, object]]:
         """Return how each provider does: calls, failures, what waits."""
         return {
             runner.provider.name: {
@@ -275,23 +270,43 @@ class MemoryManager:
         undone = {runner.provider.name: runner.close(until) for runner in self._runners}
         return {name: calls for name, calls in undone.items() if calls}
 
-    def _clean_words(self, text: str) -> str:
-        return self._redact(extract_user_words(text, self._templates))
-
-    def _question(self, text: str) -> str:
-        """Return the beginning of what the user said, in which a secret is never cut in two."""
-        words = extract_user_words(text, self._templates)
-        return self._redact(words[: 2 * _QUESTION_CHARS])[:_QUESTION_CHARS].strip()
-
     def _notify(self, method: str, call: Callable[[MemoryProvider], None]) -> list[Future[None]]:
         futures = [runner.notify(call) for runner in self._runners if runner.does(method)]
         return [future for future in futures if future is not None]
 
-    def _ask_before_compaction(self, runner: ProviderRunner, messages: list[Any]) -> str:
-        return runner.provider.before_compaction(redact_value(messages, self._redact))
+    def _ask_before_compaction(self, runner: ProviderRunner, messages: list[object]) -> str:
+        return runner.provider.before_compaction(self._words.hide(messages))
 
 
-def _is_late(future: Future[Any] | None) -> bool:
+class _Words:
+    """What providers get to see: the user's own words, and nothing with its secrets."""
+
+    def __init__(self, templates: Sequence[re.Pattern[str]], redact: Redact | None) -> None:
+        self._templates = tuple(templates)
+        self._is_default = redact is None
+        self.redact = redact or Redactor(RedactionPolicy(personal=False))
+
+    def redact_with(self, redact: Redact) -> bool:
+        """Take a redactor if there is only the default one; return whether it was taken."""
+        if taken := self._is_default:
+            self._is_default, self.redact = False, redact
+        return taken
+
+    def hide(self, value: object) -> Any:
+        """Return a value without its secrets."""
+        return redact_value(value, self.redact)
+
+    def clean(self, text: str) -> str:
+        """Return what the user said."""
+        return self.redact(extract_user_words(text, self._templates))
+
+    def make_question(self, text: str) -> str:
+        """Return the beginning of what the user said, in which a secret is never cut in two."""
+        words = extract_user_words(text, self._templates)
+        return self.redact(words[: 2 * _QUESTION_CHARS])[:_QUESTION_CHARS].strip()
+
+
+def _is_late(future: Future[str] | None) -> bool:
     """Return whether a question has no answer yet."""
     return future is None or not future.done()
 

@@ -19,11 +19,24 @@ from foldaway.facts import recognize
 from foldaway.transcript import is_ask
 
 GONE = (
-    "command-name", "command-message", "local-command-caveat", "local-command-stdout",
-    "local-command-stderr", "bash-stdout", "bash-stderr", "system-reminder", "task-notification",
-    "ide_opened_file", "ide_selection", "environment_context", "subagent_notification",
-    "turn_aborted", "user_instructions", "INSTRUCTIONS", "permissions instructions",
-)  # fmt: skip
+    "command-name",
+    "command-message",
+    "local-command-caveat",
+    "local-command-stdout",
+    "local-command-stderr",
+    "bash-stdout",
+    "bash-stderr",
+    "system-reminder",
+    "task-notification",
+    "ide_opened_file",
+    "ide_selection",
+    "environment_context",
+    "subagent_notification",
+    "turn_aborted",
+    "user_instructions",
+    "INSTRUCTIONS",
+    "permissions instructions",
+)
 """Marks of Claude Code and Codex that go with what is between them."""
 KEPT = ("command-args", "bash-input")
 """Marks around the user's own words."""
@@ -64,7 +77,7 @@ _TEXT_TYPES = {"openai-responses": "input_text"}
 """How a part of text is called if it is not `text`."""
 
 
-def inject(messages: Sequence[Any], block: str, *, dialect: str | None = None) -> list[Any]:
+def inject(messages: Sequence[object], block: str, *, dialect: str | None = None) -> list[object]:
     """Return a request's messages with a block at the end of what the user said last.
 
     Nothing before that message changes, nothing is mutated, and the same block gives the same
@@ -82,22 +95,23 @@ def inject(messages: Sequence[Any], block: str, *, dialect: str | None = None) -
     return rows
 
 
-def _append_text(message: Any, block: str, dialect: str) -> Any:
+def _append_text(message: object, block: str, dialect: str) -> dict[str, object]:
     """Return a user's message with one more text at its end."""
-    found = dict(cast("dict[str, Any]", message))
+    found = dict(cast("dict[str, object]", message))
     if dialect == "gemini":
-        found["parts"] = [*found.get("parts", ()), {"text": block}]
+        parts = cast("Sequence[object]", found.get("parts", ()))
+        found["parts"] = [*parts, {"text": block}]
     elif dialect == "sharegpt":
         found["value"] = f"{found.get('value', '')}\n\n{block}"
-    elif isinstance(found.get("content"), list):
+    elif isinstance(content := found.get("content"), list):
         part = {"type": _TEXT_TYPES.get(dialect, "text"), "text": block}
-        found["content"] = [*found["content"], part]
+        found["content"] = [*cast("list[object]", content), part]
     else:
-        found["content"] = f"{found.get('content') or ''}\n\n{block}"
+        found["content"] = f"{content or ''}\n\n{block}"
     return found
 
 
-def redact_value(value: Any, redact: Redact) -> Any:
+def redact_value(value: object, redact: Redact) -> Any:
     """Return a JSON value without secrets; every list and object is there, with all it held.
 
     It is read as a whole, for names of fields tell secrets. Where a quote that is never closed
@@ -107,30 +121,30 @@ def redact_value(value: Any, redact: Redact) -> Any:
     if _is_like(value, hidden):
         return hidden
     if isinstance(value, list):
-        return [redact_value(one, redact) for one in cast("list[Any]", value)]
+        return [redact_value(one, redact) for one in cast("list[object]", value)]
     if not isinstance(value, dict):
         return redact(value) if isinstance(value, str) else value
-    fields = cast("dict[str, Any]", value)
+    fields = cast("dict[str, object]", value)
     if len(fields) == 1:
         return {redact(key): redact_value(one, redact) for key, one in fields.items()}
     pieces = [redact_value({key: one}, redact) for key, one in fields.items()]
     return {key: one for piece in pieces for key, one in piece.items()}
 
 
-def _redact_whole(value: Any, redact: Redact) -> Any:
+def _redact_whole(value: object, redact: Redact) -> object:
     try:
         return parse(redact(dump_text(value)).encode())
     except NotReadable:
         return None
 
 
-def _is_like(one: Any, two: Any) -> bool:
+def _is_like(one: object, two: object) -> bool:
     """Return whether two values have their lists, objects and fields at the same places."""
     if isinstance(one, dict) and isinstance(two, dict):
-        own, others = cast("dict[str, Any]", one), cast("dict[str, Any]", two)
+        own, others = cast("dict[str, object]", one), cast("dict[str, object]", two)
         return list(own) == list(others) and _is_like(list(own.values()), list(others.values()))
     if isinstance(one, list) and isinstance(two, list):
-        mine, other = cast("list[Any]", one), cast("list[Any]", two)
+        mine, other = cast("list[object]", one), cast("list[object]", two)
         return len(mine) == len(other) and all(map(_is_like, mine, other))
     return not isinstance(one, (dict, list)) and not isinstance(two, (dict, list))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -62,11 +61,11 @@ class MemoryProvider:
         """Return what belongs in the system prompt: the same bytes until a memory changed."""
         return ""
 
-    def tools(self) -> Sequence[Mapping[str, Any]]:
+    def tools(self) -> Sequence[Mapping[str, object]]:
         """Return the tools for the model: `name`, `description`, `parameters`; constant."""
         return ()
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Answer a call of one of the tools; raise for what cannot be done."""
         raise LookupError(name)
 
@@ -80,13 +79,13 @@ class MemoryProvider:
     def turn_started(self, number: int, text: str) -> None:
         """Hear that a turn begins."""
 
-    def session_ended(self, session_id: str, messages: Sequence[Any]) -> None:
+    def session_ended(self, session_id: str, messages: Sequence[object]) -> None:
         """Hear that a session is over."""
 
     def session_switched(self, switch: Switch) -> None:
         """Hear that the conversation goes on elsewhere."""
 
-    def before_compaction(self, messages: Sequence[Any]) -> str:
+    def before_compaction(self, messages: Sequence[object]) -> str:
         """Take what matters from messages that are about to be folded.
 
         What is returned goes into the request for the summary.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from msgspec import Struct
 
@@ -43,6 +43,13 @@ class ProviderStatus(Struct, kw_only=True):
     last_error: str = ""
 
 
+class _Fallback(Struct):
+    """What is said in place of an answer that is late."""
+
+    system_text: str = ""
+    recalled: Future[str] | None = None
+
+
 class ProviderRunner:
     """A provider with two threads: one for what it is told, one for what it is asked."""
 
@@ -56,9 +63,8 @@ class ProviderRunner:
         self._questions = _Worker(f"foldaway-memory-{provider.name}-asked", _MOST_QUESTIONS)
         self._most_chars = most_chars
         self._builtin = builtin
-        self._last_system_text = ""
         self._methods: frozenset[str] = frozenset()
-        self._warm: Future[Any] | None = None
+        self._fallback = _Fallback()
 
     def does(self, method: str) -> bool:
         """Return whether the provider implements a method: no thread is started for nothing.
@@ -75,7 +81,7 @@ class ProviderRunner:
         """Queue a question; None if too many are waiting."""
         return self._questions.submit(call)
 
-    def answer(self, future: Future[Any] | None, until: float) -> str | None:
+    def answer(self, future: Future[str] | None, until: float) -> str | None:
         """Return what the provider said, cut to its limit; None if it is late or failed."""
         self.status.calls += 1
         said = self._result(future, until)
@@ -83,11 +89,11 @@ class ProviderRunner:
 
     def warm(self, call: Callable[[], str]) -> None:
         """Queue a question whose answer can replace a later one that is late."""
-        self._warm = self.ask(call)
+        self._fallback.recalled = self.ask(call)
 
     def warmed(self) -> str:
         """Return that answer, once, if it is there."""
-        future, self._warm = self._warm, None
+        future, self._fallback.recalled = self._fallback.recalled, None
         if future is None or not future.done() or future.exception() is not None:
             return ""
         return self.answer(future, 0.0) or ""
@@ -100,10 +106,11 @@ class ProviderRunner:
                 said = None if said is None else self._text(said, whole=True)
             else:
                 said = self.answer(self.ask(self.provider.system_text), until)
-            self._last_system_text = self._last_system_text if said is None else said
-        return self._last_system_text
+            if said is not None:
+                self._fallback.system_text = said
+        return self._fallback.system_text
 
-    def tools(self, until: float) -> list[Mapping[str, Any]]:
+    def tools(self, until: float) -> list[Mapping[str, object]]:
         """Return the tools that have a name; none if the provider is late or fails."""
         if not self._builtin:
             asked = self._call_aside(lambda: _list_implemented(self.provider.does), until)
@@ -262,9 +269,9 @@ class _Worker:
 
 def collect_tools(
     runners: Sequence[ProviderRunner], reserved: frozenset[str], until: float
-) -> tuple[dict[str, tuple[ProviderRunner, Mapping[str, Any]]], tuple[str, ...]]:
+) -> tuple[dict[str, tuple[ProviderRunner, Mapping[str, object]]], tuple[str, ...]]:
     """Return the tools by name, and the names that the host or another provider has."""
-    found: dict[str, tuple[ProviderRunner, Mapping[str, Any]]] = {}
+    found: dict[str, tuple[ProviderRunner, Mapping[str, object]]] = {}
     refused: list[str] = []
     for runner in runners:
         for schema in runner.tools(until):
@@ -293,5 +300,5 @@ def _list_implemented(does: Callable[[str], bool]) -> frozenset[str]:
 def _is_tool(schema: object) -> bool:
     if not isinstance(schema, Mapping):
         return False
-    name = cast("Mapping[str, Any]", schema).get("name")
+    name = cast("Mapping[str, object]", schema).get("name")
     return isinstance(name, str) and name != ""

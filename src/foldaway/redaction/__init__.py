@@ -10,12 +10,7 @@ from foldaway.redaction.policy import RedactionPolicy, SecretRule
 from foldaway.redaction.redactor import Finding, Redacted, Redactor, redact
 
 if TYPE_CHECKING:
-    from foldaway.redaction.examples import load_examples
-    from foldaway.redaction.gates import GATES
-    from foldaway.redaction.mask import Dressing
-    from foldaway.redaction.policy import DEFAULT_KEY, STRUCTURES
     from foldaway.redaction.redactor import HOLD, Stream
-    from foldaway.redaction.text import Span
 
 __all__ = [
     "HIDDEN_LINE",
@@ -28,14 +23,4 @@ __all__ = [
     "redact",
 ]
 
-__getattr__ = import_later(
-    __name__,
-    {
-        "examples": "load_examples",
-        "gates": "GATES",
-        "mask": "Dressing",
-        "policy": "DEFAULT_KEY STRUCTURES",
-        "redactor": "HOLD Stream",
-        "text": "Span",
-    },
-)
+__getattr__ = import_later(__name__, {"redactor": "HOLD Stream"})

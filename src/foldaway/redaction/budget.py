@@ -46,35 +46,38 @@ class SearchBudget:
 
     def __init__(self, data: bytes, price: Price, before: Sequence[Log] = ()) -> None:
         """Take the text, and what other searches of it have paid."""
-        self._data = data
         self._price = price
-        self._before = before
-        self._total = sum([cost for log in before for _, cost in log])
-        self._account: _Account | None = None
-        self._start = self._end = -1
-        self._left = self._earned = 0
-        self._failed: Log = []
-        self._oldest = self._recent = 0
-        self._is_empty = False
-        self.log: Log = []
-        self.slack = ANY
+        self._account = _Account(data, before)
+        self._line = _Line(data, price.line)
+        self._tries = _Tries(data)
+
+    @property
+    def log(self) -> Log:
+        """What this search has paid."""
+        return self._account.log
+
+    @property
+    def slack(self) -> int:
         """How many bytes could be hidden without another line having been too much."""
+        return min(self._account.slack, self._line.slack)
 
     def spent(self, at: int, read: int = 0) -> bool:
         """Count one failed try at `at` that read so many bytes; whether it was one too many."""
         cost = 1 + read // 64
-        empty = self._is_paid_in_vain(at, cost * self._price.failed)
-        if at <= self._end:
-            return self._is_too_much(cost) or empty
-        self._failed.append((at, cost))
-        self._recent += cost
-        return (self._recent > FREE and self._is_line_full(at)) or empty
+        empty = self._account.pay(at, cost * self._price.failed)
+        line = self._line
+        if at <= line.end:
+            return line.is_full(cost) or empty
+        if not self._tries.are_many(at, cost):
+            return empty
+        line.go_to(at)
+        return line.is_full(self._tries.since(line.start)) or empty
 
     def is_full(self, at: int, count: int, read: int) -> bool:
         """Count secrets that were found at `at`, in `read` bytes; return if they are too many."""
         judged = min(read, JUDGED)
         read = judged + max(0, judged - LONG)
-        return self._is_paid_in_vain(at, count * self._price.found + A_BYTE * read)
+        return self._account.pay(at, count * self._price.found + A_BYTE * read)
 
     def met_hidden(self, at: int) -> bool:
         """Count one failed try beside something that is hidden; whether it was one too many.
@@ -82,64 +85,110 @@ class SearchBudget:
         It may have found just that before. So it is paid, as a secret is, and its line is not
         charged: otherwise a line of many secrets would be too much the second time.
         """
-        return self._is_paid_in_vain(at, min(self._price.failed, self._price.found))
+        return self._account.pay(at, min(self._price.failed, self._price.found))
 
     def line(self, at: int) -> Span:
         """Return the span of the line at `at`, and of more where the account is empty."""
-        self._go_to(at)
-        if self._is_empty:
-            end = self._data.find(b"\n", self._end + BLOCK)
-            self._end = len(self._data) if end < 0 else end
-        return Span(self._start, self._end, LINE, -1)
+        line = self._line
+        line.go_to(at)
+        if self._account.is_empty:
+            line.go_on()
+        return Span(line.start, line.end, LINE, -1)
 
-    def _is_paid_in_vain(self, at: int, cost: int) -> bool:
-        self.log.append((at, cost))
-        self._total += cost
-        if self._total <= BASE or self._is_empty:
-            return self._is_empty
-        if self._account is None:
-            self._account = _Account(self._data, self._before)
-        left = self._account.left(at, self.log)
-        self.slack = min(self.slack, left)
-        if left < 0:  # once empty it stays so: redacting twice is redacting once
-            self._is_empty = True
-            self.log.append((at, ANY))
-        return self._is_empty
 
-    def _is_line_full(self, at: int) -> bool:
-        """Whether the tries of the line at `at` are too many; it is looked at only if it can be.
+class _Line:
+    """The last line that was looked at, and how many failed tries it may still have."""
 
-        It cannot be if the last few tries, which any line may have, go back to a line before.
+    def __init__(self, data: bytes, per_try: int) -> None:
+        self._data = data
+        self._per_try = per_try
+        self.start = self.end = -1
+        self._left = self._earned = 0
+        self.slack = ANY
+
+    def go_to(self, at: int) -> None:
+        if at > self.end:
+            self.start = self._data.rfind(b"\n", max(0, self.end), at) + 1
+            end = self._data.find(b"\n", at)
+            self.end = len(self._data) if end < 0 else end
+            size = self.end - self.start - self._data.count(0, self.start, self.end)
+            self._earned = earned = size // self._per_try
+            self._left = FREE + earned
+
+    def go_on(self) -> None:
+        """Take what follows to it, as far as a block goes."""
+        end = self._data.find(b"\n", self.end + BLOCK)
+        self.end = len(self._data) if end < 0 else end
+
+    def is_full(self, cost: int) -> bool:
+        """Count failed tries; return whether they are too many."""
+        self._left -= cost
+        if self._left < self._earned:
+            self.slack = min(self.slack, self._left * self._per_try)
+        return self._left < 0
+
+
+class _Tries:
+    """Failed tries in lines that were not looked at yet; a line is only if it can have too many."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._failed: Log = []
+        self._oldest = self._recent = 0
+
+    def are_many(self, at: int, cost: int) -> bool:
+        """Count one; return whether its line can have too many.
+
+        It cannot if the last few, which any line may have, go back to a line before.
         """
         failed = self._failed
+        failed.append((at, cost))
+        self._recent += cost
+        if self._recent <= FREE:
+            return False
         while self._recent - failed[self._oldest][1] > FREE:
             self._recent -= failed[self._oldest][1]
             self._oldest += 1
-        if self._data.find(b"\n", failed[self._oldest][0], at) >= 0:
-            return False
-        self._go_to(at)
+        return self._data.find(b"\n", failed[self._oldest][0], at) < 0
+
+    def since(self, start: int) -> int:
+        """Return what those from `start` on cost."""
+        failed = self._failed
         last = len(failed)
-        while last and failed[last - 1][0] >= self._start:
+        while last and failed[last - 1][0] >= start:
             last -= 1
-        return self._is_too_much(sum([cost for _, cost in failed[last:]]))
-
-    def _is_too_much(self, cost: int) -> bool:
-        self._left -= cost
-        if self._left < self._earned:
-            self.slack = min(self.slack, self._left * self._price.line)
-        return self._left < 0
-
-    def _go_to(self, at: int) -> None:
-        if at > self._end:
-            self._start = self._data.rfind(b"\n", max(0, self._end), at) + 1
-            end = self._data.find(b"\n", at)
-            self._end = len(self._data) if end < 0 else end
-            size = self._end - self._start - self._data.count(0, self._start, self._end)
-            self._earned = earned = size // self._price.line
-            self._left = FREE + earned
+        return sum([cost for _, cost in failed[last:]])
 
 
 class _Account:
+    """What a text has left; its balance is worked out only if it can be empty."""
+
+    def __init__(self, data: bytes, before: Sequence[Log]) -> None:
+        self._data = data
+        self._before = before
+        self._total = sum([cost for log in before for _, cost in log])
+        self._balance: _Balance | None = None
+        self.log: Log = []
+        self.slack = ANY
+        self.is_empty = False
+
+    def pay(self, at: int, cost: int) -> bool:
+        """Pay at `at`; return whether the account is empty."""
+        self.log.append((at, cost))
+        self._total += cost
+        if self._total <= BASE or self.is_empty:
+            return self.is_empty
+        if self._balance is None:
+            self._balance = _Balance(self._data, self._before)
+        left = self._balance.left(at, self.log)
+        self.slack = min(self.slack, left)
+        if left < 0:  # once empty it stays so: redacting twice is redacting once
+            self.is_empty = True
+            self.log.append((at, ANY))
+        return self.is_empty
+
+
+class _Balance:
     """What a text has left at ascending places."""
 
     def __init__(self, data: bytes, before: Sequence[Log]) -> None:

@@ -8,16 +8,16 @@ from foldaway._core import Regex
 from foldaway.redaction.names import WORDS
 
 
-def luhn(value: bytes) -> bool:
+def is_luhn(value: bytes) -> bool:
     """Whether the digits are a card number of a known network with a right check digit."""
     digits = value.translate(None, b" -")
     grouped = len(digits) < len(value)
     if not 13 <= len(digits) <= 19:
         return False
-    return (_is_card_range(digits) or (grouped and len(digits) == 16)) and card(digits)
+    return (_is_card_range(digits) or (grouped and len(digits) == 16)) and is_card(digits)
 
 
-def card(digits: bytes) -> bool:
+def is_card(digits: bytes) -> bool:
     """Whether a number that is called a card's has a right check digit."""
     doubled = sum(digits[-2::-2].translate(_DOUBLED))
     return (sum(digits[-1::-2]) + doubled - 48 * len(digits)) % 10 == 0 and len(set(digits)) > 2
@@ -26,7 +26,7 @@ def card(digits: bytes) -> bool:
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 
 
-def iban(value: bytes) -> bool:
+def is_iban(value: bytes) -> bool:
     """Whether the value is an account number whose check digits are right."""
     text = value.replace(b" ", b"").replace(b"-", b"").upper()
     if not 15 <= len(text) <= 34:
@@ -35,22 +35,25 @@ def iban(value: bytes) -> bool:
     return int(number) % 97 == 1
 
 
-def phone(value: bytes) -> bool:
+def is_phone(value: bytes) -> bool:
     """Whether the digits can be a telephone number."""
     digits = value.translate(None, b" ()+.-")
     return 7 <= len(digits) <= 15 and len(set(digits)) > 2
 
 
-def ssn(value: bytes) -> bool:
+def is_ssn(value: bytes) -> bool:
     """Whether the parts are in the ranges that social security numbers have."""
     area, group, serial = value[:3], value[4:6], value[7:]
     return (
-        area not in (b"000", b"666") and area < b"900" and group != b"00" and serial != b"0000"
+        area not in (b"000", b"666")
+        and area < b"900"
+        and group != b"00"
+        and serial != b"0000"
         and value != b"123-45-6789"
-    )  # fmt: skip
+    )
 
 
-def email(value: bytes) -> bool:
+def is_email(value: bytes) -> bool:
     """Whether an address may be a person's: neither a service's nor at a domain that is reserved.
 
     A domain that only looks like a sample (`company.com`, `foo.org`) belongs to somebody.
@@ -59,7 +62,7 @@ def email(value: bytes) -> bool:
     return name not in _ROLE_NAMES and _NO_MAILBOX.search(domain) is None
 
 
-def jwt(value: bytes) -> bool:
+def is_jwt(value: bytes) -> bool:
     """Whether the first part decodes to the header of a token, or to an object with secrets."""
     head = value.partition(b".")[0].partition(b":")[0][:1024]
     try:
@@ -74,7 +77,7 @@ def jwt(value: bytes) -> bool:
     )
 
 
-def basic(value: bytes) -> bool:
+def is_basic(value: bytes) -> bool:
     """Whether base64 holds a user and a password with a colon between them."""
     body = value.replace(b"%3D", b"=").replace(b"%3d", b"=").rstrip(b"=")
     is_word = len(body) < 8 and body.isalpha() and (body.islower() or body.istitle())
@@ -91,7 +94,7 @@ def basic(value: bytes) -> bool:
     return bool(colon and (user or password)) and (user + password).isprintable() and not is_word
 
 
-def encoded_key(value: bytes) -> bool:
+def is_encoded_key(value: bytes) -> bool:
     """Whether the start of a value decodes to the first line of a private key."""
     try:
         text = b64decode(value[:HEAD], altchars=b"-_" if b"_" in value or b"-" in value else None)

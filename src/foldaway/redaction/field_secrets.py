@@ -10,15 +10,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from foldaway._core import Regex
-from foldaway.redaction.fields import (
-    MAX_VALUE,
-    Candidate,
-    FieldLink,
-    FieldValue,
-    link_at,
-    value_at,
-)
-from foldaway.redaction.gates import is_opaque, is_uuid, mixed, password, random
+from foldaway.redaction.fields import MAX_VALUE, Candidate, FieldLink, FieldValue, link_at, value_at
+from foldaway.redaction.gates import is_mixed, is_opaque, is_password, is_random, is_uuid
 from foldaway.redaction.judge import FieldText, is_said, is_secret
 from foldaway.redaction.matching import Pattern, Range, Spans
 from foldaway.redaction.names import is_secret_entry, kind_of, sort_of_name
@@ -224,8 +217,8 @@ def _span_of(data: bytes, match: Spans, *, uuids: bool, short: bool) -> Range | 
     if len(value) < MIN_QUOTED:
         fits = (
             len(value) >= MIN_PASSWORD
-            and mixed(value)
-            and password(value)
+            and is_mixed(value)
+            and is_password(value)
             and not describes_password(value)
         )
         return (start, end) if fits and not _KEY_OF_MAP.match(data, end + 1) else None
@@ -249,7 +242,7 @@ def values_beside(data: bytes, end: int, secret: bytes) -> Iterator[Range]:
         if value != secret and (
             len(value) < 12
             or is_named(value)
-            or not (mixed(value) or random(value) or is_unspeakable(value))
+            or not (is_mixed(value) or is_random(value) or is_unspeakable(value))
         ):
             return
         yield start, stop

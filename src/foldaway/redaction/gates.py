@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from foldaway._core import Regex
 from foldaway.redaction.check_digits import (
-    basic,
-    card,
-    email,
-    encoded_key,
-    iban,
-    jwt,
-    luhn,
-    phone,
-    ssn,
+    is_basic,
+    is_card,
+    is_email,
+    is_encoded_key,
+    is_iban,
+    is_jwt,
+    is_luhn,
+    is_phone,
+    is_ssn,
 )
 from foldaway.redaction.names import WORDS
 from foldaway.redaction.policy import Gate
@@ -27,14 +27,14 @@ from foldaway.redaction.values import (
     JOINTS,
     is_human_password,
     is_named,
+    is_real,
     is_reference,
     is_unspeakable,
     looks_random,
-    real,
 )
 
 
-def marked(value: bytes) -> bool:
+def is_marked(value: bytes) -> bool:
     """Whether something random stands after a word that says what it is: `xyz_live_…`.
 
     After a word that ids, tags and cache keys have too (`test`, `key`) it must have capitals, small
@@ -49,13 +49,13 @@ def marked(value: bytes) -> bool:
     digits = _digits(tail)
     if len(tail) < 20 or (longest < 16 and len(tail) < 32) or (longest < 20 and not digits):
         return False
-    if _ULID.match(tail) or not _is_random(tail):
+    if _ULID.match(tail) or not _is_random_tail(tail):
         return False
     cased = digits > 0 and not (tail.islower() or tail.isupper())
     return cased or any(_SURE.search(piece) for piece in pieces[: last + 1])
 
 
-def prefixed(value: bytes) -> bool:
+def is_prefixed(value: bytes) -> bool:
     """Whether a long run of small letters, capitals and digits stands after a short prefix.
 
     Ids have such prefixes too (`call_…`, `cus_…`), but they are shorter, hexadecimal, or begin with
@@ -66,11 +66,11 @@ def prefixed(value: bytes) -> bool:
         return False
     if tail.startswith(b"eyJ"):  # a JSON Web Token, which has a rule of its own
         return False
-    return not (tail.islower() or tail.isupper()) and _digits(tail) > 1 and _is_random(tail)
+    return not (tail.islower() or tail.isupper()) and _digits(tail) > 1 and _is_random_tail(tail)
 
 
-def _is_random(tail: bytes) -> bool:
-    return looks_random(tail) and not is_named(tail) and real(tail)
+def _is_random_tail(tail: bytes) -> bool:
+    return looks_random(tail) and not is_named(tail) and is_real(tail)
 
 
 def _digits(tail: bytes) -> int:
@@ -114,36 +114,41 @@ _FILE = Regex(
 )
 
 
-def mixed(value: bytes) -> bool:
+def is_mixed(value: bytes) -> bool:
     """Whether a real value has a digit and a letter."""
-    return _DIGIT.search(value) is not None and _LETTER.search(value) is not None and real(value)
+    return _DIGIT.search(value) is not None and _LETTER.search(value) is not None and is_real(value)
 
 
-def random(value: bytes) -> bool:
+def is_random(value: bytes) -> bool:
     """Whether a real value is as varied as random characters of its length are."""
-    return len(value) >= 12 and (
-        looks_random(value) or (len(value) >= LETTERS and value.isalnum() and is_unspeakable(value))
-    ) and real(value)  # fmt: skip
+    return (
+        len(value) >= 12
+        and (
+            looks_random(value)
+            or (len(value) >= LETTERS and value.isalnum() and is_unspeakable(value))
+        )
+        and is_real(value)
+    )
 
 
 LETTERS = 20
 """So many letters without any digit can be random; fewer are a name more often."""
 
 
-def unnamed(value: bytes) -> bool:
+def is_unnamed(value: bytes) -> bool:
     """Whether a random value is not put together from words, as what code calls things is."""
-    return random(value) and not (_CODE.match(value) and is_named(value))
+    return is_random(value) and not (_CODE.match(value) and is_named(value))
 
 
-def digest(value: bytes) -> bool:
+def is_digest(value: bytes) -> bool:
     """Whether a value is random, or hexadecimal as long as keys are, however regular it is."""
-    return unnamed(value) or (_DIGEST.match(value) is not None and mixed(value))
+    return is_unnamed(value) or (_DIGEST.match(value) is not None and is_mixed(value))
 
 
 _DIGEST = Regex(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
 
 
-def password(value: bytes) -> bool:
+def is_password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
     # blanks side by side count once: a separator of three bytes is read as three of them
     blanks = len(_BLANKS.findall(value)) if b"  " in value else value.count(b" ")
@@ -152,10 +157,10 @@ def password(value: bytes) -> bool:
     if blanks and not _WORDS.match(value):
         fits = blanks < 3 and len(value) >= 8 and _DIGIT.search(value) is not None
     elif value.startswith((b"/", b"./", b"http", b"arn:")):
-        fits = not value.startswith(b"http") and not _is_file(value) and random(value)
+        fits = not value.startswith(b"http") and not _is_file(value) and is_random(value)
     else:
         fits = not _is_plain_name(value) and not _is_file(value)
-    return fits and real(value) and not is_reference(value)
+    return fits and is_real(value) and not is_reference(value)
 
 
 SHORTEST = 4
@@ -166,11 +171,11 @@ def _is_file(value: bytes) -> bool:
     return _FILE.search(value) is not None and not looks_random(value)
 
 
-def bare_password(value: bytes) -> bool:
+def is_bare_password(value: bytes) -> bool:
     """Whether a value without quotes can be one; stricter, since code has no quotes either."""
     if b" " in value or len(value) < SHORTEST:
         return False
-    return (_is_no_code(value) or _WORDS.match(value) is not None) and password(value)
+    return (_is_no_code(value) or _WORDS.match(value) is not None) and is_password(value)
 
 
 def _is_no_code(value: bytes) -> bool:
@@ -178,13 +183,25 @@ def _is_no_code(value: bytes) -> bool:
     if _CODE.match(value):
         return not _is_call(value) and (
             (looks_random(value) and not is_named(value))
-            or _ends_in_digits(value) or any(map(is_unspeakable, value.translate(JOINTS).split()))
-            or (len(value) >= 8 and value.isalnum() and sum(48 <= c < 58 for c in value) >= 3
-                and not _ALGORITHM.match(value) and not _is_type(value))
-        )  # fmt: skip
-    return len(value) >= 6 and not _SUM.match(value) and (
-        _DIGIT.search(value) is not None or _SIGN.search(value) is not None or looks_random(value)
-    )  # fmt: skip
+            or _ends_in_digits(value)
+            or any(map(is_unspeakable, value.translate(JOINTS).split()))
+            or (
+                len(value) >= 8
+                and value.isalnum()
+                and sum(48 <= c < 58 for c in value) >= 3
+                and not _ALGORITHM.match(value)
+                and not _is_type(value)
+            )
+        )
+    return (
+        len(value) >= 6
+        and not _SUM.match(value)
+        and (
+            _DIGIT.search(value) is not None
+            or _SIGN.search(value) is not None
+            or looks_random(value)
+        )
+    )
 
 
 def _is_call(value: bytes) -> bool:
@@ -224,29 +241,31 @@ def is_counted_name(value: bytes) -> bool:
 _COUNTED = Regex(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
 
 
-def header(value: bytes) -> bool:
+def is_credential(value: bytes) -> bool:
     """Whether a value after an authentication scheme is a credential and no word."""
-    if len(value) < 6 or not real(value) or _SUM.match(value):
+    if len(value) < 6 or not is_real(value) or _SUM.match(value):
         return False
     if _CODE.match(value) and not value.endswith(b"="):
-        return looks_random(value) or (mixed(value) and value.isalnum())
-    return mixed(value) or not (value.isalpha() or value.islower() or value.isupper())
+        return looks_random(value) or (is_mixed(value) and value.isalnum())
+    return is_mixed(value) or not (value.isalpha() or value.islower() or value.isupper())
 
 
-def seed(value: bytes) -> bool:
+def is_seed(value: bytes) -> bool:
     """Whether a value can be what one-time passwords are made from: base32, and no word."""
     body = value.translate(None, b" =-")
-    return len(body) >= 16 if body.isupper() else len(body) >= 16 and (
-        body.islower() and (mixed(body) or is_unspeakable(body))
-    )  # fmt: skip
+    return (
+        len(body) >= 16
+        if body.isupper()
+        else len(body) >= 16 and (body.islower() and (is_mixed(body) or is_unspeakable(body)))
+    )
 
 
-def code(value: bytes) -> bool:
+def is_one_time_code(value: bytes) -> bool:
     """Whether a number can be a one-time password, and not the round one of a setting."""
     return len(set(value)) > 2 and not value.endswith(b"000")
 
 
-def escaped(value: bytes) -> bool:
+def is_escaped(value: bytes) -> bool:
     r"""Whether a value is mostly bytes that are written as `\\x2b`, and they differ."""
     written = _ESCAPED.findall(value)
     return len(written) >= 6 and len(set(written)) > len(written) // 2
@@ -255,9 +274,9 @@ def escaped(value: bytes) -> bool:
 _ESCAPED = Regex(rb"(?i)\\x[0-9a-f]{2}")
 
 
-def ticket(value: bytes) -> bool:
+def is_ticket(value: bytes) -> bool:
     """Whether a value is what a service gives somebody to type in or to hand on."""
-    return mixed(value) or (_GROUPS.match(value) is not None and real(value))
+    return is_mixed(value) or (_GROUPS.match(value) is not None and is_real(value))
 
 
 _GROUPS = Regex(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
@@ -268,7 +287,7 @@ def is_opaque(value: bytes) -> bool:
     if len(value) < 12 or not _OPAQUE.match(value) or _DATED.match(value):
         return False
     rest = value if value.count(b"-") < 4 else _ANY_UUID.sub(b"", value)
-    return unnamed(value) if len(rest) == len(value) else random(rest)
+    return is_unnamed(value) if len(rest) == len(value) else is_random(rest)
 
 
 _OPAQUE = Regex(rb"^[A-Za-z0-9+/=_~%.:|$#*&!^-]+$")
@@ -284,12 +303,11 @@ def is_uuid(value: bytes) -> bool:
 
 def _is_plain_name(value: bytes) -> bool:
     """Whether the value is one word, or a few joined ones without any digit: a name, a label."""
-    return (
-        value.isalpha() and not looks_random(value) and not is_unspeakable(value)
-    ) or (
-        _NAME.match(value) is not None and not _WORDS.match(value)
+    return (value.isalpha() and not looks_random(value) and not is_unspeakable(value)) or (
+        _NAME.match(value) is not None
+        and not _WORDS.match(value)
         and not any(map(is_unspeakable, value.translate(JOINTS).split()))
-    )  # fmt: skip
+    )
 
 
 _NAME = Regex(
@@ -319,47 +337,54 @@ class ValueGate(Struct, frozen=True):
 GATES: Mapping[Gate, ValueGate] = {
     "any": ValueGate(lambda value: b"\x00" not in value, "nothing more than the pattern"),
     "real": ValueGate(
-        real, "not a placeholder (`<token>`, `xxxx`, `your-key-here`, `$VAR`, `***`)"
+        is_real, "not a placeholder (`<token>`, `xxxx`, `your-key-here`, `$VAR`, `***`)"
     ),
-    "mixed": ValueGate(mixed, "real, with a digit and a letter"),
-    "random": ValueGate(random, "real, and as varied as random characters of its length are"),
-    "unnamed": ValueGate(unnamed, "random, and not put together from words, as names in code are"),
-    "digest": ValueGate(digest, "unnamed, or hexadecimal and as long as keys are"),
-    "password": ValueGate(password, "real, and not a plain word, a file name or a sentence"),
+    "mixed": ValueGate(is_mixed, "real, with a digit and a letter"),
+    "random": ValueGate(is_random, "real, and as varied as random characters of its length are"),
+    "unnamed": ValueGate(
+        is_unnamed, "random, and not put together from words, as names in code are"
+    ),
+    "digest": ValueGate(is_digest, "unnamed, or hexadecimal and as long as keys are"),
+    "password": ValueGate(is_password, "real, and not a plain word, a file name or a sentence"),
     "bare": ValueGate(
-        bare_password, "password, and neither code nor a literal: for values without quotes"
+        is_bare_password, "password, and neither code nor a literal: for values without quotes"
     ),
     "chosen": ValueGate(
         is_human_password,
         "anything that a person may choose: not a label, message, field name or placeholder",
     ),
     "given": ValueGate(
-        lambda value: password(value) or is_human_password(value),
+        lambda value: is_password(value) or is_human_password(value),
         "password or chosen: where only a password can be",
     ),
-    "userinfo": ValueGate(lambda value: real(value) or is_human_password(value), "real or chosen"),
+    "userinfo": ValueGate(
+        lambda value: is_real(value) or is_human_password(value), "real or chosen"
+    ),
     "header": ValueGate(
-        header, "a credential after an authentication scheme, and not a word of prose"
+        is_credential, "a credential after an authentication scheme, and not a word of prose"
     ),
-    "luhn": ValueGate(luhn, "a number with a right Luhn check digit"),
-    "card": ValueGate(card, "a number of a payment card with a right check digit"),
-    "iban": ValueGate(iban, "an account number with right check digits"),
-    "phone": ValueGate(phone, "a telephone number, and not a date, an address or another number"),
-    "ssn": ValueGate(ssn, "a social security number that can have been given out"),
+    "luhn": ValueGate(is_luhn, "a number with a right Luhn check digit"),
+    "card": ValueGate(is_card, "a number of a payment card with a right check digit"),
+    "iban": ValueGate(is_iban, "an account number with right check digits"),
+    "phone": ValueGate(
+        is_phone, "a telephone number, and not a date, an address or another number"
+    ),
+    "ssn": ValueGate(is_ssn, "a social security number that can have been given out"),
     "email": ValueGate(
-        email, "an address at a domain that is not reserved, and not that of a service"
+        is_email, "an address at a domain that is not reserved, and not that of a service"
     ),
-    "jwt": ValueGate(jwt, "a JSON Web Token, by its first part"),
-    "encoded-key": ValueGate(encoded_key, "a private key in base64"),
-    "seed": ValueGate(seed, "base32 that is not a word: what one-time passwords are made from"),
+    "jwt": ValueGate(is_jwt, "a JSON Web Token, by its first part"),
+    "encoded-key": ValueGate(is_encoded_key, "a private key in base64"),
+    "seed": ValueGate(is_seed, "base32 that is not a word: what one-time passwords are made from"),
     "code": ValueGate(
-        code, "a number that is not one digit again and again, nor the round one of a setting"
+        is_one_time_code,
+        "a number that is not one digit again and again, nor the round one of a setting",
     ),
-    "ticket": ValueGate(ticket, "letters and digits, or two groups of capitals"),
-    "escaped": ValueGate(escaped, r"mostly bytes that are written as `\x2b`"),
-    "basic": ValueGate(basic, "a user and a password in base64"),
-    "marked": ValueGate(marked, "something random after a word that says what it is"),
+    "ticket": ValueGate(is_ticket, "letters and digits, or two groups of capitals"),
+    "escaped": ValueGate(is_escaped, r"mostly bytes that are written as `\x2b`"),
+    "basic": ValueGate(is_basic, "a user and a password in base64"),
+    "marked": ValueGate(is_marked, "something random after a word that says what it is"),
     "prefixed": ValueGate(
-        prefixed, "a short prefix and a long run of small letters, capitals and digits"
+        is_prefixed, "a short prefix and a long run of small letters, capitals and digits"
     ),
 }

@@ -15,26 +15,26 @@ from msgspec import Struct
 from foldaway._core import Regex
 from foldaway.redaction.fields import MAX_VALUE, is_unbalanced
 from foldaway.redaction.gates import (
-    bare_password,
+    is_bare_password,
     is_counted_name,
     is_label,
+    is_mixed,
     is_opaque,
     is_passphrase,
+    is_password,
+    is_random,
+    is_unnamed,
     is_uuid,
-    mixed,
-    password,
-    random,
-    unnamed,
 )
 from foldaway.redaction.names import Strength, is_key_of, is_pin, kind_of
 from foldaway.redaction.values import (
     AT_ONCE,
     is_named,
+    is_real,
     is_reference,
     is_remark,
     is_unspeakable,
     looks_random,
-    real,
 )
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ def _never(_: object) -> bool:
 def _has_key(value: bytes) -> bool:
     """Whether one of several words is random or a UUID, in braces or not."""
     pieces = [piece.strip(b"{}") for piece in value.split()]
-    return any(random(piece) or is_uuid(piece) for piece in pieces)
+    return any(is_random(piece) or is_uuid(piece) for piece in pieces)
 
 
 def _is_long_key(f: FieldText) -> bool:
@@ -126,7 +126,7 @@ def _is_counted(f: FieldText) -> bool:
 
 
 def _is_string(f: FieldText) -> bool:
-    return (password(f.value) and not is_remark(f.name, f.value)) or (
+    return (is_password(f.value) and not is_remark(f.name, f.value)) or (
         f.name.lower().endswith("passphrase") and is_weak_phrase(f.value)
     )
 
@@ -136,7 +136,7 @@ def _is_given(f: FieldText) -> bool:
 
 
 def _is_no_url(f: FieldText) -> bool:
-    return real(f.value) and b"://" not in f.value
+    return is_real(f.value) and b"://" not in f.value
 
 
 def _is_digit_password(f: FieldText) -> bool:
@@ -144,7 +144,7 @@ def _is_digit_password(f: FieldText) -> bool:
 
 
 def _is_number(value: bytes, least: int, most: int = MAX_VALUE) -> bool:
-    return least <= len(value) <= most and real(value)
+    return least <= len(value) <= most and is_real(value)
 
 
 def _is_secret_uuid(f: FieldText) -> bool:
@@ -170,25 +170,25 @@ def _is_odd_string(f: FieldText) -> bool:
 
 
 def _is_one_word(value: bytes) -> bool:
-    return b" " not in value and password(value)
+    return b" " not in value and is_password(value)
 
 
 def _is_odd_word(value: bytes) -> bool:
     return _is_one_word(value) and (
-        mixed(value) or is_unspeakable(value) or looks_random(value) or _has_signs(value)
+        is_mixed(value) or is_unspeakable(value) or looks_random(value) or _has_signs(value)
     )
 
 
 def _is_argument(value: bytes, name: str = "") -> bool:
     """Whether the argument of a call of this name is a secret: mostly it is another name."""
     if (
-        (_is_key(value) and mixed(value))
-        or ((is_unspeakable(value) or is_passphrase(value)) and real(value))
+        (_is_key(value) and is_mixed(value))
+        or ((is_unspeakable(value) or is_passphrase(value)) and is_real(value))
         or _has_signs(value)
     ):
         return True
     sets = _SETTER.match(name) is not None
-    return sets and b" " not in value and mixed(value) and password(value)
+    return sets and b" " not in value and is_mixed(value) and is_password(value)
 
 
 def _is_flag_reference(value: bytes) -> bool:
@@ -196,8 +196,8 @@ def _is_flag_reference(value: bytes) -> bool:
 
 
 def _is_flag_value(value: bytes) -> bool:
-    return real(value) and (
-        bare_password(value)
+    return is_real(value) and (
+        is_bare_password(value)
         or (len(value) >= 8 and not value.rstrip(b".,").isalpha() and b"/" not in value)
     )
 
@@ -209,8 +209,8 @@ def _is_key(value: bytes) -> bool:
 
 def is_said(value: bytes) -> bool:
     """Whether a word of prose is a password: in `the token is valid` the last word has no digit."""
-    is_odd = mixed(value) or value.count(b"-") >= 3 or is_unspeakable(value)
-    return is_odd and bare_password(value)
+    is_odd = is_mixed(value) or value.count(b"-") >= 3 or is_unspeakable(value)
+    return is_odd and is_bare_password(value)
 
 
 def is_weak_phrase(value: bytes) -> bool:
@@ -220,13 +220,13 @@ def is_weak_phrase(value: bytes) -> bool:
 
 def _is_service_key(name: str, value: bytes) -> bool:
     """Whether the key of a service is random letters, digits and signs."""
-    return is_key_of(name) and b" " not in value and mixed(value) and looks_random(value)
+    return is_key_of(name) and b" " not in value and is_mixed(value) and looks_random(value)
 
 
 def _has_signs(value: bytes) -> bool:
     """Whether a value is full of signs, as only a password is."""
     signs = len(value) - len(value.translate(None, b"{}()[]<>$#@!%^&*~"))
-    return len(value) >= 8 and signs >= 3 and real(value)
+    return len(value) >= 8 and signs >= 3 and is_real(value)
 
 
 _HEX = Regex(rb"[0-9a-f]+$|[0-9A-F]+$")
@@ -245,7 +245,9 @@ _NAME_OF_THING = FieldCheck("name of a thing", "loose", lambda f: is_named(f.val
 STRONG_CHECKS: tuple[FieldCheck, ...] = (
     _NAME_OF_THING,
     FieldCheck("word of a sentence", "prose", _always, lambda f: is_said(f.value)),
-    FieldCheck("item of a list", "item", _always, lambda f: unnamed(f.value) or is_uuid(f.value)),
+    FieldCheck(
+        "item of a list", "item", _always, lambda f: is_unnamed(f.value) or is_uuid(f.value)
+    ),
     FieldCheck("PIN with letters", "", lambda f: is_pin(f.name) and not f.value.isdigit(), _never),
     FieldCheck("words in a tag", "tag", lambda f: b" " in f.value, lambda f: _has_key(f.value)),
     FieldCheck("next to the name by chance", _BY_CHANCE, _always, _is_long_key),
@@ -260,14 +262,14 @@ STRONG_CHECKS: tuple[FieldCheck, ...] = (
         "string of a pair", "pair cell", lambda f: f.quoted, lambda f: _is_argument(f.value)
     ),
     FieldCheck(
-        "word of a pair", "pair cell", _always, lambda f: _is_key(f.value) and mixed(f.value)
+        "word of a pair", "pair cell", _always, lambda f: _is_key(f.value) and is_mixed(f.value)
     ),
     FieldCheck("unbalanced bracket", "", lambda f: is_unbalanced(f.value), _is_no_url),
     FieldCheck("PIN", "assign", lambda f: is_pin(f.name), lambda f: _is_number(f.value, 4, 8)),
     FieldCheck("digits", "", _is_digit_password, lambda f: _is_number(f.value, 6)),
     FieldCheck("reference after a flag", "flag", lambda f: _is_flag_reference(f.value), _never),
     FieldCheck("value of a flag", "flag", _always, lambda f: _is_flag_value(f.value)),
-    FieldCheck("bare word", "", _always, lambda f: bare_password(f.value)),
+    FieldCheck("bare word", "", _always, lambda f: is_bare_password(f.value)),
 )
 """For strong names, unless the value is compared."""
 WEAK_CHECKS: tuple[FieldCheck, ...] = (

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from foldaway._core import Regex
 from foldaway.redaction.matching import Pattern, Range
-from foldaway.redaction.values import real
+from foldaway.redaction.values import is_real
 
 BEGINS = ("-----begin ", "---- begin ", "-----begin+", "-----begin%20", "putty-user-key-file-")
 ENDS = ("-----end ", "---- end ")
@@ -163,7 +163,7 @@ def _is_mostly_base64(body: bytes) -> bool:
 def _is_made_up(body: bytes) -> bool:
     """Whether the lines between BEGIN and END are a made-up text, as in tests."""
     text = _MADE_UP.fullmatch(body)
-    return text is not None and real(text[1]) and b"..." not in text[1]
+    return text is not None and is_real(text[1]) and b"..." not in text[1]
 
 
 _BASE64_RUN = Regex(rb"[A-Za-z0-9+/=]{12,}")

@@ -136,9 +136,7 @@ HIDDEN_LINE = b"[redacted:line]"
 
 _STRING = rb'"(?:[^"\\\n]|\\[^\n])*+"'
 _SCALAR = _STRING + rb"|-?[0-9][0-9.eE+-]*+|true|false|null"
-_WHOLE = Regex(
-    rb'(?:[\s{}\[\],:]++|' + _SCALAR + rb')*+("(?:[^"\\\n]|\\[^\n])*+\\?)?'
-)  # fmt: skip
+_WHOLE = Regex(rb"(?:[\s{}\[\],:]++|" + _SCALAR + rb')*+("(?:[^"\\\n]|\\[^\n])*+\\?)?')
 _ADJACENT = Regex(rb"[^\s{}\[\],:][ \t]++[^\s{}\[\],:]")
 """Two values with only a blank between them: numbers in a log, not JSON."""
 _STRINGS = Regex(_STRING)
@@ -263,9 +261,9 @@ class Vault:
 
     def __len__(self) -> int:
         """How many placeholders can be restored."""
-        return len({
-            key.strip("\\\"'") for key, secret in self._secrets.items() if secret is not None
-        })  # fmt: skip
+        return len(
+            {key.strip("\\\"'") for key, secret in self._secrets.items() if secret is not None}
+        )
 
     def __repr__(self) -> str:
         """Show the size and no content."""

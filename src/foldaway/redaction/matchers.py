@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from foldaway._core import Regex
-from foldaway.redaction.gates import GATES, unnamed
+from foldaway.redaction.gates import GATES, is_unnamed
 from foldaway.redaction.keys import KeySearch
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.policy import SecretRule
@@ -261,7 +261,7 @@ def _belongs(data: bytes, piece: re.Match[bytes], dots: int, *, strings: bool) -
     if strings and value == b"." and dots < DOTS:
         return True
     is_dotted = value.startswith(b".") or (dots < DOTS and (b"." in joint or b"." in value))
-    return (is_dotted or unnamed(value) or is_unspeakable(value)) and len(value) > 1
+    return (is_dotted or is_unnamed(value) or is_unspeakable(value)) and len(value) > 1
 
 
 _PARTS = Regex(rb",|\\[nr]$")

@@ -194,10 +194,18 @@ def kind_of(name: str) -> str:
 
 
 _KINDS = (
-    ("pass", "password"), ("pwd", "password"), ("psw", "password"), ("pw", "password"),
-    ("token", "token"), ("jwt", "token"), ("bearer", "token"), ("auth", "token"),
-    ("api", "api-key"), ("secret", "secret"), ("key", "key"),
-)  # fmt: skip
+    ("pass", "password"),
+    ("pwd", "password"),
+    ("psw", "password"),
+    ("pw", "password"),
+    ("token", "token"),
+    ("jwt", "token"),
+    ("bearer", "token"),
+    ("auth", "token"),
+    ("api", "api-key"),
+    ("secret", "secret"),
+    ("key", "key"),
+)
 """The first of these words that a name contains decides."""
 
 

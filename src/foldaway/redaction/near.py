@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from foldaway._core import Regex
-from foldaway.redaction.gates import is_uuid, mixed, unnamed
+from foldaway.redaction.gates import is_mixed, is_unnamed, is_uuid
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import WORDS
 from foldaway.redaction.text import LINE, PRIVATE_KEY, Span
@@ -48,13 +48,14 @@ def find_paired_ids(data: bytes, secrets: Sequence[Span], kinds: frozenset[str])
             name = data[base + first : base + last].lower()
             value = data[base + begin : base + stop]
             if not name.endswith(_OTHER) and (
-                is_uuid(value) or unnamed(value)
+                is_uuid(value)
+                or is_unnamed(value)
                 or _is_number(value, MIN_NUMBER if name.endswith(_APP) else MIN_SNOWFLAKE)
-            ):  # fmt: skip
+            ):
                 found.append(Span(base + begin, base + stop, KIND, _LATE))
     for span in secrets:
         after = _AFTER_ID.at(data, span.end) if span.kind == "aws-access-key-id" else None
-        if after is not None and unnamed(data[slice(*after[1])]):
+        if after is not None and is_unnamed(data[slice(*after[1])]):
             found.append(Span(*after[1], "aws-secret-key", _LATE))
         if span.kind == "jwt":
             found += _parts_of_token(data, span)
@@ -82,7 +83,7 @@ def _argument_before(data: bytes, at: int) -> Range | None:
         return None
     start, end = before[1]
     value = data[base + start : base + end]
-    return (base + start, base + end) if unnamed(value) or is_uuid(value) else None
+    return (base + start, base + end) if is_unnamed(value) or is_uuid(value) else None
 
 
 def _parts_of_token(data: bytes, span: Span) -> Iterator[Span]:
@@ -199,7 +200,7 @@ def _is_alone(data: bytes, start: int, end: int, value: bytes) -> bool:
     """Whether a value is a whole string, or a whole word if it is distinctive."""
     before = data[start - 1 : start]
     if before and before in _BEFORE and _STRING_END.match(data, end):
-        return mixed(value) or not describes_password(value)
+        return is_mixed(value) or not describes_password(value)
     if _WORD.match(data, end) or (
         _WORD.match(before) and not _ESCAPE.search(data, start - 2, start)
     ):
@@ -208,7 +209,7 @@ def _is_alone(data: bytes, start: int, end: int, value: bytes) -> bool:
         return False  # part of a longer number
     return (
         len(value) >= PLAIN
-        and mixed(value)
+        and is_mixed(value)
         and not describes_password(value)
         and not is_named(value)
     )

@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from foldaway.errors import InvalidSetting
+
 Family: TypeAlias = Literal[
-    "vendor", "field", "header", "url", "connection", "command", "prose", "key", "personal",
-    "mention", "own",
-]  # fmt: skip
+    "vendor",
+    "field",
+    "header",
+    "url",
+    "connection",
+    "command",
+    "prose",
+    "key",
+    "personal",
+    "mention",
+    "own",
+]
 """What a policy switches on and off as a whole; `own` is a rule of the user's."""
 
 Gate: TypeAlias = Literal[
-    "any", "real", "mixed", "random", "unnamed", "digest", "password", "bare", "chosen", "given",
-    "userinfo", "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key",
-    "seed", "code", "ticket", "escaped", "basic", "marked", "prefixed",
-]  # fmt: skip
+    "any",
+    "real",
+    "mixed",
+    "random",
+    "unnamed",
+    "digest",
+    "password",
+    "bare",
+    "chosen",
+    "given",
+    "userinfo",
+    "header",
+    "luhn",
+    "card",
+    "iban",
+    "phone",
+    "ssn",
+    "email",
+    "jwt",
+    "encoded-key",
+    "seed",
+    "code",
+    "ticket",
+    "escaped",
+    "basic",
+    "marked",
+    "prefixed",
+]
 """What a value must be beyond its pattern; `gates.py` has the functions and what each means."""
 
 STRUCTURES: Mapping[str, str] = {
@@ -96,8 +131,9 @@ class RedactionPolicy(Struct, frozen=True, kw_only=True):
     """All settings of a redactor; the same policy always gives the same bytes."""
 
     key: str = DEFAULT_KEY
-    """Makes the tags. Another key gives other tags, so that placeholders of two stores cannot be
-    compared; take it from the store or the run's manifest, never from the process."""
+    """Makes the tags; "" is the default key. Another key gives other tags, so that placeholders of
+    two stores cannot be compared; take it from the store or the run's manifest, never from the
+    process."""
     personal: bool = True
     """Whether telephone, social security, card and account numbers and e-mail are hidden."""
     mentions: bool = False
@@ -119,10 +155,19 @@ class RedactionPolicy(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Freeze the collections, so that policies can be compared; a text is one name."""
-        force_setattr(self, "keep", frozenset(_names(self.keep)))
-        force_setattr(self, "rules", tuple(self.rules))
-        force_setattr(self, "rules_files", tuple(map(str, _names(self.rules_files))))
-        force_setattr(self, "without", frozenset(_names(self.without)))
+        if not isinstance(cast("object", self.key), str):
+            raise _refuse("key", self.key, "a text")
+        force_setattr(self, "key", self.key or DEFAULT_KEY)
+        for name in ("personal", "mentions", "code"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise _refuse(name, value, "True or False")
+        rules = _listed(self.rules)
+        if rules is None or not all(isinstance(one, SecretRule) for one in rules):
+            raise _refuse("rules", self.rules, "a list of SecretRule values")
+        force_setattr(self, "rules", rules)
+        force_setattr(self, "keep", frozenset(_names("keep", self.keep)))
+        force_setattr(self, "rules_files", _names("rules_files", self.rules_files))
+        force_setattr(self, "without", frozenset(_names("without", self.without)))
 
     def families_off(self) -> frozenset[Family]:
         """Return the families whose rules do not run."""
@@ -134,5 +179,26 @@ class RedactionPolicy(Struct, frozen=True, kw_only=True):
         return frozenset(off)
 
 
-def _names(given: Collection[str]) -> Collection[str]:
-    return (given,) if isinstance(given, str) else given
+def _names(field: str, given: object) -> tuple[str, ...]:
+    found = (given,) if _is_name(given) else _listed(given)
+    if found is None or not all(map(_is_name, found)):
+        raise _refuse(field, given, "a list of texts")
+    return tuple(map(str, found))
+
+
+def _is_name(given: object) -> bool:
+    """Return whether this is a text or a path."""
+    return isinstance(given, str) or hasattr(given, "__fspath__")
+
+
+def _listed(given: object) -> tuple[object, ...] | None:
+    """Return the elements of a collection or an iterator, None for anything else."""
+    if isinstance(given, (str, bytes, bytearray, memoryview, Mapping)):
+        return None
+    return tuple(cast("Iterable[object]", given)) if isinstance(given, Iterable) else None
+
+
+def _refuse(field: str, given: object, wanted: str) -> InvalidSetting:
+    name, kind = f"redaction.{field}", type(given).__name__
+    what = f"{name} is of type {kind}; it must be {wanted}"
+    return InvalidSetting(name, given, wanted, message=what)

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway.errors import InvalidSetting, NotReadable
 from foldaway.redaction.finder import Finder, finder_for
+from foldaway.redaction.gates import GATES
 from foldaway.redaction.mask import Dressing, Vault, placeholder
 from foldaway.redaction.matching import Hit, Pattern
-from foldaway.redaction.policy import RedactionPolicy
+from foldaway.redaction.policy import STRUCTURES, RedactionPolicy
 from foldaway.redaction.rules import built_in_rules, check_kinds, check_names, check_own, read_rules
 from foldaway.redaction.text import LINE, Span, merge_spans, to_reader_text, unify_line_breaks
 
@@ -50,13 +53,21 @@ class Redactor:
     """Hides secrets as its policy says. A redactor is a function: it fits the port `Redact`."""
 
     def __init__(
-        self, policy: RedactionPolicy | None = None, *, vault: Vault | None = None
+        self,
+        policy: RedactionPolicy | None = None,
+        *,
+        vault: Vault | None = None,
+        on_hidden: Callable[[int, int], object] | None = None,
     ) -> None:
         """Take a policy; raise `UnknownName` for a kind or rule that does not exist.
 
+        `on_hidden` is told how many secrets were hidden in how many bytes.
         Raises `NotReadable` or `InvalidSetting` for rules of the user's that cannot be used.
         """
-        self.policy = policy = policy or RedactionPolicy()
+        self.policy = policy = RedactionPolicy() if policy is None else policy
+        if not isinstance(cast("object", policy), RedactionPolicy):
+            what = f"policy is of type {type(policy).__name__}; give a RedactionPolicy"
+            raise InvalidSetting("policy", policy, "a RedactionPolicy", message=what)
         own = (*policy.rules, *(rule for file in policy.rules_files for rule in read_rules(file)))
         check_own(own)
         self.rules = (*own, *built_in_rules())
@@ -65,16 +76,17 @@ class Redactor:
         check_names(policy.without, self.rules)
         self._finder: Finder = finder_for(replace(policy, rules=own, rules_files=()))
         self._vault = vault
+        self._on_hidden = on_hidden
 
     def __call__(self, text: str) -> str:
-        """Return `text` without its secrets."""
-        data = text.encode("utf-8", "surrogatepass")
+        """Return `text` without its secrets; raise `NotReadable` for anything but a text."""
+        data = _encoded(text)
         spans = self.spans(data)
         return text if not spans else decoded(self.masked(data, spans))
 
     def redact(self, text: str) -> Redacted:
         """Return `text` without its secrets, and what was found where."""
-        data = text.encode("utf-8", "surrogatepass")
+        data = _encoded(text)
         spans = self.spans(data)
         if not spans:
             return Redacted(text, ())
@@ -128,6 +140,8 @@ class Redactor:
 
     def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
         """Return `data` with a placeholder in place of each span."""
+        if self._on_hidden is not None:
+            self._on_hidden(len(spans), len(data))
         pieces: list[bytes] = []
         dressing = dressing or Dressing(data)
         last = 0
@@ -150,6 +164,17 @@ class Redactor:
     def finding(self, span: Span) -> Finding:
         """Return a span of `spans` as a finding, with the names of its rule and its gate."""
         return Finding(span.kind, span.start, span.end, *self._finder.rule_of(span))
+
+    def explain(self, name: str) -> str:
+        """Return what a rule, or a structure, that a finding names looks for, with an example."""
+        rule = next((rule for rule in self.rules if rule.name == name), None)
+        if rule is None:
+            return STRUCTURES[name]
+        from foldaway.redaction.examples import load_examples  # read for nothing else
+
+        examples = load_examples().get(name)
+        such = f"; finds {''.join(examples.true[0])!r}" if examples else ""
+        return f"gate {rule.gate} is {GATES[rule.gate].meaning}{such}"
 
     def _findings(self, data: bytes, text: str, spans: Sequence[Span]) -> Iterator[Finding]:
         """Yield the findings with their places in characters."""
@@ -185,6 +210,15 @@ def redact(text: str) -> str:
 @cache
 def _default() -> Redactor:
     return Redactor()
+
+
+def _encoded(text: str) -> bytes:
+    if not isinstance(cast("object", text), str):
+        kind = type(text).__name__
+        is_bytes = isinstance(text, (bytes, bytearray, memoryview))
+        remedy = "decode it first, or feed it to a stream" if is_bytes else "redact each text of it"
+        raise NotReadable(f"is of type {kind}, not a text", where="$", remedy=remedy)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def decoded(data: bytes) -> str:
@@ -290,6 +324,18 @@ _REST = Pattern(r"[A-Za-z0-9+/=_.~%-]*")
 _REST_OF_KEY = Pattern(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
 
 
+class _Behind(Struct):
+    """What has passed of a stream: how much, and how its end is read together with what comes."""
+
+    size: int = 0
+    lines: int = 0
+    tail: bytes = b""
+    starts_line: bool = True
+    in_string: bool = False
+    open_kind: str = ""
+    """The kind of a secret that was hidden before its end came."""
+
+
 class Stream:
     """Takes bytes in pieces and gives back bytes without secrets; keeps about a block of them."""
 
@@ -307,42 +353,39 @@ class Stream:
         """How many secrets of each kind were found so far."""
         self._redactor = redactor
         self._on_span = on_span
-        self._passed, self._line = 0, 1
-        self._block = block
+        self._enough = block + hold
         self._hold = hold
         self._context = context
-        self._before = b""
-        self._waiting: list[bytes] = []
-        self._size = 0
-        self._starts_line = True
-        self._open = ""
-        self._inside = False
+        self._behind = _Behind()
+        self._waiting = bytearray()
 
-    def feed(self, piece: bytes) -> bytes:
+    def feed(self, piece: bytes | bytearray | memoryview) -> bytes:
         """Take the next piece; return what is settled, often nothing."""
+        if not isinstance(cast("object", piece), (bytes, bytearray, memoryview)):
+            kind = type(piece).__name__
+            remedy = "encode it first" if isinstance(piece, str) else "feed it in pieces of bytes"
+            raise NotReadable(f"is of type {kind}, not bytes", where="$", remedy=remedy)
         out: list[bytes] = []
-        enough = self._block + self._hold
         at = 0
         while at < len(piece):
-            part = piece[at : at + max(self._hold, enough - self._size)]
-            self._waiting.append(part)
-            self._size += len(part)
+            part = piece[at : at + max(self._hold, self._enough - len(self._waiting))]
+            self._waiting += part
             at += len(part)
-            if self._size >= enough:
+            if len(self._waiting) >= self._enough:
                 out.append(self._settled(last=False))
         return b"".join(out)
 
     def finish(self) -> bytes:
         """Return the rest. Afterwards the stream is as new."""
         rest = self._settled(last=True)
-        self._before, self._starts_line, self._open, self._inside = b"", True, "", False
-        self._passed, self._line = 0, 1
+        self._behind = _Behind()
         return rest
 
     def _settled(self, *, last: bool) -> bytes:
-        waiting = self._without_rest(b"".join(self._waiting))
-        window = self._before + waiting
-        floor = len(self._before)
+        behind = self._behind
+        waiting = self._without_rest(bytes(self._waiting))
+        window = behind.tail + waiting
+        floor = len(behind.tail)
         spans = [span for span in self._redactor.spans(window) if span.end > floor]
         cut = len(window) if last else max(floor, len(window) - self._hold)
         cut = self._wait_for(spans, window, cut, floor, last=last)
@@ -354,29 +397,28 @@ class Stream:
         if self._on_span is not None:
             self._tell(window, taken, floor, cut)
         dressing = Dressing(
-            window, from_line_start=self._starts_line, floor=floor, inside=self._inside
+            window, from_line_start=behind.starts_line, floor=floor, inside=behind.in_string
         )
         out = self._redactor.masked(window[:cut], taken, dressing)[floor:]
-        self._inside = dressing.is_inside_string(cut)
+        behind.in_string = dressing.is_inside_string(cut)
         start = max(0, cut - self._context)
-        self._starts_line = (self._starts_line and start == 0) or window[start - 1 : start] == b"\n"
-        self._before = window[start:cut]
-        self._waiting = [window[cut:]]
-        self._size = len(window) - cut
+        starts_line = (behind.starts_line and start == 0) or window[start - 1 : start] == b"\n"
+        behind.starts_line, behind.tail = starts_line, window[start:cut]
+        self._waiting = bytearray(window[cut:])
         return out
 
     def _tell(self, window: bytes, spans: Sequence[Span], floor: int, cut: int) -> None:
         """Say where the secrets are, and count what has passed."""
-        at = floor
+        at, behind = floor, self._behind
+        shift = behind.size - floor
         for span in spans:
-            self._line += window.count(b"\n", at, span.start)
+            behind.lines += window.count(b"\n", at, span.start)
             at = span.start
-            shift = self._passed - floor
             if self._on_span is not None:
                 moved = span._replace(start=span.start + shift, end=span.end + shift)
-                self._on_span(moved, self._line)
-        self._line += window.count(b"\n", at, cut)
-        self._passed += cut - floor
+                self._on_span(moved, behind.lines + 1)
+        behind.lines += window.count(b"\n", at, cut)
+        behind.size += cut - floor
 
     def _wait_for(
         self, spans: list[Span], window: bytes, cut: int, floor: int, *, last: bool
@@ -389,20 +431,20 @@ class Stream:
             return cut
         if len(window) - max(span.start, floor) < LONGEST:
             return max(span.start, floor)
-        self._open = span.kind
+        self._behind.open_kind = span.kind
         return cut
 
     def _without_rest(self, waiting: bytes) -> bytes:
         """Leave out what belongs to a secret that was hidden before it ended."""
-        if not self._open:
+        if not self._behind.open_kind:
             return waiting
-        rest = (_REST_OF_KEY if self._open == "private-key" else _REST).at(waiting, 0)
+        rest = (_REST_OF_KEY if self._behind.open_kind == "private-key" else _REST).at(waiting, 0)
         size = 0 if rest is None else rest[0][1]
-        self._passed += size
-        self._line += waiting.count(b"\n", 0, size)
+        self._behind.size += size
+        self._behind.lines += waiting.count(b"\n", 0, size)
         waiting = waiting[size:]
         if waiting:
-            self._open = ""
+            self._behind.open_kind = ""
         return waiting
 
 

@@ -244,13 +244,15 @@ def select_rules(
 
 
 def _with_prefixes(rule: SecretRule, rules: Sequence[SecretRule]) -> SecretRule:
-    prefixes = sorted({
-        anchor
-        for other in rules
-        if other.family == "vendor" and not other.before and not other.ignore_case
-        for anchor in other.anchors
-        if _PREFIX.fullmatch(anchor) and anchor[:-1].lower() not in rule.not_prefixes
-    })  # fmt: skip
+    prefixes = sorted(
+        {
+            anchor
+            for other in rules
+            if other.family == "vendor" and not other.before and not other.ignore_case
+            for anchor in other.anchors
+            if _PREFIX.fullmatch(anchor) and anchor[:-1].lower() not in rule.not_prefixes
+        }
+    )
     return replace(rule, anchors=tuple(prefixes), pattern=_with_anchors(rule.pattern, prefixes))
 
 

@@ -8,21 +8,38 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from foldaway._core import Regex
-from foldaway.redaction.gates import mixed, password, unnamed
+from foldaway.redaction.gates import is_mixed, is_password, is_unnamed
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import kind_of, strength_of
 from foldaway.redaction.text import MatchResult, Span
-from foldaway.redaction.values import looks_random, real
+from foldaway.redaction.values import is_real, looks_random
 
 COOKIES = (
-    "cookie:", 'cookie":', "cookie':", 'cookie\\":', "cookie=", 'cookie",', "--cookie ", "-b ",
-)  # fmt: skip
+    "cookie:",
+    'cookie":',
+    "cookie':",
+    'cookie\\":',
+    "cookie=",
+    'cookie",',
+    "--cookie ",
+    "-b ",
+)
 """Where a `Cookie` or `Set-Cookie` header may start, in lower case."""
 _COOKIE = Pattern(r"(?i)-{0,2}(?:cookie|b)[\\\"']{0,7}[ \t]{0,2}[:=, ][ \t]{0,4}[\\\"']{0,7}")
 _PAIR = Pattern(r"[ \t]{0,4}([A-Za-z0-9_.%-]{1,80})=([^\s;,\"'\\\x00]*);?")
 _COOKIE_NAMES = (
-    "sess", "sid", "token", "auth", "jwt", "csrf", "xsrf", "remember", "login", "secret", "key",
-)  # fmt: skip
+    "sess",
+    "sid",
+    "token",
+    "auth",
+    "jwt",
+    "csrf",
+    "xsrf",
+    "remember",
+    "login",
+    "secret",
+    "key",
+)
 _ATTRIBUTES = frozenset(("path", "domain", "expires", "max-age", "samesite", "priority", "version"))
 MAX_PAIRS = 100
 MAX_COOKIE = 4096
@@ -59,16 +76,29 @@ def match_cookies(data: bytes, start: int, end: int, covered: int) -> MatchResul
 
 
 def _is_secret_cookie(name: str, value: bytes) -> bool:
-    if len(value) < 8 or not real(value):
+    if len(value) < 8 or not is_real(value):
         return False
     return any(word in name for word in _COOKIE_NAMES) or (len(value) >= 16 and looks_random(value))
 
 
 _NAMES = (
-    "password", "passwd", "pwd", "secret", "token", "api_key", "apikey", "access key", "api_token",
-    "access_token", "auth_token", "refresh_token", "secret_key", "private_key", "db_password",
+    "password",
+    "passwd",
+    "pwd",
+    "secret",
+    "token",
+    "api_key",
+    "apikey",
+    "access key",
+    "api_token",
+    "access_token",
+    "auth_token",
+    "refresh_token",
+    "secret_key",
+    "private_key",
+    "db_password",
     "user_password",
-)  # fmt: skip
+)
 _BESIDE = (",{}", ',"{}', "{},", '{}",', "{};", ";{}", ';"{}', "| {}", "{} |", "\t{}", "{}\t")
 HEADINGS = tuple(beside.format(name) for name in _NAMES for beside in _BESIDE)
 """Where a column of secrets may begin: a name next to a separator of cells."""
@@ -154,7 +184,7 @@ def _lines(data: bytes, start: int, stop: int) -> Iterator[Range]:
 def _is_secret_cell(value: bytes) -> bool:
     if len(value) < SHORTEST_CELL or b" " in value:
         return False
-    return (mixed(value) and password(value)) or unnamed(value)
+    return (is_mixed(value) and is_password(value)) or is_unnamed(value)
 
 
 _SIGN = Regex(rb"[,;|\t]")
@@ -176,8 +206,10 @@ _QUOTED = {
 _QUOTES = ('"', "'", r"\"", r"\\\"")
 MANIFESTS = (
     *(f"{q}kind{q}:{blank}{q}secret{q}" for q in _QUOTES for blank in (" ", "")),
-    "kind: secret", 'kind: "secret"', "kind: 'secret'",
-)  # fmt: skip
+    "kind: secret",
+    'kind: "secret"',
+    "kind: 'secret'",
+)
 """How a Kubernetes manifest says that it is a Secret, in JSON and in YAML."""
 NEAR = 512
 """How far before its kind most objects start."""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from foldaway._core import Regex
 from foldaway.redaction.fields import FieldLink, FieldValue
-from foldaway.redaction.gates import bare_password, mixed, password
+from foldaway.redaction.gates import is_bare_password, is_mixed, is_password
 from foldaway.redaction.judge import Check, first_check
 from foldaway.redaction.matching import Pattern
 from foldaway.redaction.names import (
@@ -30,7 +30,7 @@ from foldaway.redaction.values import (
     is_joined_words,
     is_map_password,
     is_numbered_name,
-    real,
+    is_real,
 )
 
 MAX_WORD = 40
@@ -148,7 +148,7 @@ def _is_no_keyword(value: bytes) -> bool:
 
 
 def _is_not_label(value: bytes) -> bool:
-    return (_LABEL.after(value) is None or is_joined_words(value)) and real(value)
+    return (_LABEL.after(value) is None or is_joined_words(value)) and is_real(value)
 
 
 WordCheck: TypeAlias = Check[WordContext]
@@ -212,7 +212,7 @@ def _is_flag_password(data: bytes, link: FieldLink, look: bytes) -> bool:
     return (
         data.startswith(b"--", link.first)
         and len(look) >= 6
-        and mixed(look)
+        and is_mixed(look)
         and not describes_password(look)
         and _FLAG_WORD.match(look) is not None
     )
@@ -229,8 +229,8 @@ def _is_directive(data: bytes, link: FieldLink, look: bytes, value: FieldValue) 
     return (
         data[value[1] : value[1] + 1] in LINE_ENDS
         and _NAME_STARTS_LINE.search(data, max(0, first - 80), first) is not None
-        and mixed(look)
-        and (bare_password(look) or (not link.name.isalpha() and password(look)))
+        and is_mixed(look)
+        and (is_bare_password(look) or (not link.name.isalpha() and is_password(look)))
     )
 
 
@@ -260,7 +260,7 @@ def _is_set_password(data: bytes, link: FieldLink, look: bytes, value: FieldValu
         return False
     first = link.first
     if not value[2]:
-        if sort == "token" and not (mixed(look) and len(look) >= 6):
+        if sort == "token" and not (is_mixed(look) and len(look) >= 6):
             return False
         return not link.compares and is_setting(data, look, link, value[1])
     string = StringContext(
@@ -423,7 +423,7 @@ def _is_in_section(data: bytes, at: int) -> bool:
 def _is_odd_word(value: bytes) -> bool:
     """Whether a word has digits as no type and no variable does."""
     return (
-        mixed(value)
+        is_mixed(value)
         and _ODD_WORD.match(value) is not None
         and not _SIZED.match(value)
         and not is_numbered_name(value)

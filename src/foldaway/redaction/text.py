@@ -79,14 +79,29 @@ ESCAPE = b"\x1b"
 BREAKS = tuple(one.encode() for one in "\x85\u2028\u2029")
 """What ends a line in Unicode, besides the bytes of `unify_line_breaks`."""
 SIGNS = (
-    *BREAKS, ESCAPE, rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
+    *BREAKS,
+    ESCAPE,
+    rb"\u001b",
+    rb"\x1b",
+    rb"\033",
+    rb"\e[",
+    PLACEHOLDER_START,
     *(bytes((0xE2, 0x80, low)) for low in (*range(0x8B, 0x90), *range(0xAA, 0xAF))),
     *(bytes((0xE2, 0x81, low)) for low in range(0xA0, 0xB0)),
-    b"\xef\xbb\xbf", b"\xc2\xad", b"\xc2\x9b", b"\xcd\x8f", b"\xd8\x9c", b"\xe1\xa0\x8e",
-    b"\xf3\xa0\x80", b"\xf3\xa0\x81",
+    b"\xef\xbb\xbf",
+    b"\xc2\xad",
+    b"\xc2\x9b",
+    b"\xcd\x8f",
+    b"\xd8\x9c",
+    b"\xe1\xa0\x8e",
+    b"\xf3\xa0\x80",
+    b"\xf3\xa0\x81",
     *(rb"\u200" + bytes((low,)) for low in b"bcdef"),
-    *(rb"\u202" + bytes((low,)) for low in b"abcde"), rb"\u206", rb"\ufeff", rb"\u00ad",
-)  # fmt: skip
+    *(rb"\u202" + bytes((low,)) for low in b"abcde"),
+    rb"\u206",
+    rb"\ufeff",
+    rb"\u00ad",
+)
 """In lower case: if a text contains none of these, a reader sees all of it and nothing else."""
 
 

@@ -13,13 +13,7 @@ from math import log2
 
 from foldaway._core import Regex
 from foldaway.redaction.matching import Pattern
-from foldaway.redaction.names import (
-    FOREIGN_WORDS,
-    LABEL_WORDS,
-    MESSAGE_WORDS,
-    SECRET_LABELS,
-    WORDS,
-)
+from foldaway.redaction.names import FOREIGN_WORDS, LABEL_WORDS, MESSAGE_WORDS, SECRET_LABELS, WORDS
 
 AT_ONCE = 8
 """Size of the caches here: a value is judged several times in a row and then never again."""
@@ -37,9 +31,12 @@ def looks_random(value: bytes) -> bool:
     digits = kinds.count(1)
     if digits < 2:
         # of 62 random characters every second one is of another class than the one before
-        return size >= 16 and kinds.count(2) >= 4 and kinds.count(3) >= 4 and (
-            _switches(kinds) >= size * 0.38 and _is_as_varied(body)
-        )  # fmt: skip
+        return (
+            size >= 16
+            and kinds.count(2) >= 4
+            and kinds.count(3) >= 4
+            and (_switches(kinds) >= size * 0.38 and _is_as_varied(body))
+        )
     long = [piece for piece in body.translate(JOINTS).split() if len(piece) >= 16]
     if any(map(is_in_order, long)):
         return _is_as_varied(body)
@@ -163,9 +160,10 @@ def is_numbered_name(value: bytes) -> bool:
     if len(pieces) < 2 or _ODD.search(value):
         return False
     odd = sum(
-        len(p) for p in pieces
+        len(p)
+        for p in pieces
         if not (p.isdigit() and len(p) < 9) and not p.isalpha() and not _VERSION.match(p)
-    )  # fmt: skip
+    )
     long = any(len(p) >= 12 and looks_random(p) for p in pieces)
     return not long and odd < len(value) * 0.45
 
@@ -193,7 +191,7 @@ of the pairs of random letters and 4 % of the pairs in words."""
 
 
 @lru_cache(maxsize=AT_ONCE)
-def real(value: bytes) -> bool:
+def is_real(value: bytes) -> bool:
     """Whether a value is neither a placeholder nor a reference nor a filler."""
     if b"\x00" in value or len(value) < 4 or value.lower() in _LITERALS:
         return False
@@ -299,7 +297,7 @@ def is_human_password(value: bytes) -> bool:
         return False
     if len(value) == SHORTEST:
         return value.isalnum() and len(set(value)) > 1
-    return real(value) or _has_foreign_letters(value)
+    return is_real(value) or _has_foreign_letters(value)
 
 
 def _has_foreign_letters(value: bytes) -> bool:

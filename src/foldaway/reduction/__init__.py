@@ -1,8 +1,4 @@
-"""Single texts made smaller by what they are, and what in them must not get lost.
-
-`signals` finds errors, failing tests, counts and status; everything else is here under its name
-and imported when it is first asked for.
-"""
+"""Single texts made smaller by what they are, and what in them must not get lost."""
 
 from __future__ import annotations
 
@@ -16,6 +12,14 @@ if TYPE_CHECKING:
     from foldaway.reduction.lines import Signs, plain, without_spaces
     from foldaway.reduction.markdown import fenced, render_result
     from foldaway.reduction.reduced import KINDS, Kind, Reduced, TextReducer, plural
+    from foldaway.reduction.signals import (
+        TestCounts,
+        error_lines,
+        exit_status,
+        failing_tests,
+        has_diagnostics,
+        test_counts,
+    )
 
 __all__ = [
     "KINDS",
@@ -40,5 +44,6 @@ __getattr__ = import_later(
         "lines": "Signs plain without_spaces",
         "markdown": "fenced render_result",
         "reduced": "KINDS Kind Reduced TextReducer plural",
+        "signals": "TestCounts error_lines exit_status failing_tests has_diagnostics test_counts",
     },
 )

@@ -21,12 +21,46 @@ from foldaway.reduction.signals import error_spans
 NO_PARSER = "read by indentation; foldaway[code] reads by syntax"
 
 _NUMBER = Regex(r"^ {0,12}\d{1,7}(?:→|\t)", re.M)
-_WORDS = frozenset({
-    "def", "class", "func", "fn", "function", "function*", "interface", "struct", "enum", "trait",
-    "impl", "module", "namespace", "pub", "public", "private", "protected", "export", "type",
-    "static", "internal", "abstract", "#define", "typedef", "template", "CREATE", "macro_rules!",
-    "sealed", "object", "override", "extern", "mod", "unsafe", "record", "protocol", "extension",
-})  # fmt: skip
+_WORDS = frozenset(
+    {
+        "def",
+        "class",
+        "func",
+        "fn",
+        "function",
+        "function*",
+        "interface",
+        "struct",
+        "enum",
+        "trait",
+        "impl",
+        "module",
+        "namespace",
+        "pub",
+        "public",
+        "private",
+        "protected",
+        "export",
+        "type",
+        "static",
+        "internal",
+        "abstract",
+        "#define",
+        "typedef",
+        "template",
+        "CREATE",
+        "macro_rules!",
+        "sealed",
+        "object",
+        "override",
+        "extern",
+        "mod",
+        "unsafe",
+        "record",
+        "protocol",
+        "extension",
+    }
+)
 _DEEPEST = 3
 """Definitions indented further are read like other lines."""
 _STARTS = ("async def ", "async function ", "impl<", "describe(", "it(", "test(", "data class ")
@@ -34,11 +68,44 @@ _METHOD = Regex(
     r"(?:[A-Za-z_][\w<>\[\],.*&:]{0,80} +){1,4}[\w*&~:<>]{1,80}\([^;={}]{0,300}\)[^;=()]{0,60}\{?$"
     r"|[\w$]{1,80}\([^;={}()]{0,300}\)[^;=()]{0,60}\{$"
 )
-_CONTROL = frozenset({
-    "if", "for", "while", "switch", "return", "else", "elif", "case", "with", "try", "catch", "go",
-    "except", "assert", "raise", "throw", "await", "print", "//", "#", "*", "/*", "defer", "select",
-    "match", "do", "let", "const", "var", "new", "yield", "unless", "when", "until",
-})  # fmt: skip
+_CONTROL = frozenset(
+    {
+        "if",
+        "for",
+        "while",
+        "switch",
+        "return",
+        "else",
+        "elif",
+        "case",
+        "with",
+        "try",
+        "catch",
+        "go",
+        "except",
+        "assert",
+        "raise",
+        "throw",
+        "await",
+        "print",
+        "//",
+        "#",
+        "*",
+        "/*",
+        "defer",
+        "select",
+        "match",
+        "do",
+        "let",
+        "const",
+        "var",
+        "new",
+        "yield",
+        "unless",
+        "when",
+        "until",
+    }
+)
 _IMPORTS = frozenset({"import", "from", "use", "#include", "using", "package", "require"})
 _NOTABLE = frozenset({"return", "raise", "throw", "panic", "yield", "TODO", "FIXME"})
 
@@ -138,15 +205,19 @@ _GUESSES: Final[tuple[tuple[str, Regex[str]], ...]] = (
     ("go", Regex(r"^package \w+$|^func (?:\(\w+ \*?\w+\) )?\w+\(", re.M)),
     ("rust", Regex(r"^\s*(?:pub )?fn \w+|^use (?:crate|std|super)::|^impl\b", re.M)),
     ("java", Regex(r"^(?:public|import java)\b.*[;{]$|^\s*@Override", re.M)),
-    ("typescript", Regex(
-        r"^(?:export )?(?:interface|type) \w+|: (?:string|number|boolean)\b|^import .* from ", re.M
-    )),
+    (
+        "typescript",
+        Regex(
+            r"^(?:export )?(?:interface|type) \w+|: (?:string|number|boolean)\b|^import .* from ",
+            re.M,
+        ),
+    ),
     ("cpp", Regex(r"^#include <\w+>$|^namespace \w+|^template ?<|\bstd::", re.M)),
     ("c", Regex(r"^#include [<\"]|^(?:static|struct|typedef) ", re.M)),
     ("python", Regex(r"^\s*def \w+\(.*\).*:$|^from [\w.]+ import |^class \w+.*:$", re.M)),
     ("ruby", Regex(r"^\s*def \w+[^:]*$|^require '|^end$", re.M)),
     ("javascript", Regex(r"\bfunction\b|=> \{|^const \w+ = |\brequire\(", re.M)),
-)  # fmt: skip
+)
 
 
 def guess_language(text: str) -> str:
@@ -183,15 +254,28 @@ _DEEPEST_NODE = 4
 """Definitions nested further are not looked for."""
 _DEFINITIONS = ("definition", "declaration", "_item", "method", "class", "module", "_specifier")
 _PLAIN_DEFINITIONS = (
-    "type_declaration", "type_alias_declaration", "struct_item", "enum_item",
-    "interface_declaration", "type_item",
-)  # fmt: skip
+    "type_declaration",
+    "type_alias_declaration",
+    "struct_item",
+    "enum_item",
+    "interface_declaration",
+    "type_item",
+)
 _BINDINGS = ("lexical_declaration", "variable_declaration")
 _FUNCTIONS = ("arrow_function", "function_expression", "class")
-_WRAPPERS = frozenset({
-    "decorated_definition", "export_statement", "declaration_list", "block", "class_body",
-    "body_statement", "field_declaration_list", "statement_block", "linkage_specification",
-})  # fmt: skip
+_WRAPPERS = frozenset(
+    {
+        "decorated_definition",
+        "export_statement",
+        "declaration_list",
+        "block",
+        "class_body",
+        "body_statement",
+        "field_declaration_list",
+        "statement_block",
+        "linkage_specification",
+    }
+)
 
 
 def _binds_function(node: _Node) -> bool:

@@ -82,10 +82,15 @@ def reduce_text(
     if draft is None:
         found, draft = _reduce_by_kind(text, found, budget_tokens, reference, counter)
     return Reduced(
-        text=draft.text, kind=found, tokens_before=before,
-        tokens_after=counter.count(draft.text), left_out=draft.left_out, counts=draft.counts,
-        notes=draft.notes, reference=reference,
-    )  # fmt: skip
+        text=draft.text,
+        kind=found,
+        tokens_before=before,
+        tokens_after=counter.count(draft.text),
+        left_out=draft.left_out,
+        counts=draft.counts,
+        notes=draft.notes,
+        reference=reference,
+    )
 
 
 _WHOLE_CHARS = 200_000

@@ -6,6 +6,7 @@ and what is not shown is never parsed.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import pairwise
@@ -14,6 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from foldaway._core import Regex
 from foldaway.reduction.excerpt import read_lines
 from foldaway.reduction.lines import read_raw_json
 from foldaway.reduction.ranking import reduce_log
@@ -29,12 +31,44 @@ from foldaway.reduction.reduced import (
 )
 from foldaway.reduction.tables import choose_notable
 
-PRIORITY_KEYS: Final = frozenset({
-    "error", "errors", "err", "message", "msg", "status", "state", "code", "exit_code", "exitCode",
-    "returncode", "success", "ok", "result", "outcome", "conclusion", "reason", "detail", "id",
-    "name", "title", "type", "kind", "path", "file", "url", "line", "count", "total", "summary",
-    "version", "is_error", "failed", "passed",
-})  # fmt: skip
+PRIORITY_KEYS: Final = frozenset(
+    {
+        "error",
+        "errors",
+        "err",
+        "message",
+        "msg",
+        "status",
+        "state",
+        "code",
+        "exit_code",
+        "exitCode",
+        "returncode",
+        "success",
+        "ok",
+        "result",
+        "outcome",
+        "conclusion",
+        "reason",
+        "detail",
+        "id",
+        "name",
+        "title",
+        "type",
+        "kind",
+        "path",
+        "file",
+        "url",
+        "line",
+        "count",
+        "total",
+        "summary",
+        "version",
+        "is_error",
+        "failed",
+        "passed",
+    }
+)
 """Fields that are kept before others."""
 
 MARK: Final = "…"
@@ -54,9 +88,27 @@ _NAMED_KEYS_CHARS = 120
 """The room for the names of fields that are left out."""
 
 
+_SECRET_FIELD: Final = Regex(
+    rb'((?<!\\)"[^"\\]{0,60}(?:passw(?:or)?d|secret|api[_-]?key|private[_-]?key|credential'
+    rb'|authorization|(?:access|auth|refresh)[_-]?token)[^"\\]{0,20}"\s{0,9}:\s{0,9})'
+    rb'"(?:[^"\\]|\\.){8,}+"',
+    re.I,
+)
+"""A field that is named after a secret, and its value. Not any `token`: agents go on by those of
+pages."""
+HIDDEN: Final = "(hidden)"
+
+
+def hide_secret_fields(raw: bytes) -> bytes:
+    """Return JSON with the texts of fields that are named after a secret, such as `api_key`,
+    hidden.
+    """
+    return _SECRET_FIELD.sub(rb'\1"%b"' % HIDDEN.encode(), raw)
+
+
 def reduce_json(text: str, ask: ReductionRequest) -> Render | None:
     """Read a JSON object or list; the result is valid JSON. None where the text is not."""
-    root = bytes(read_raw_json(text) or b"").strip()
+    root = hide_secret_fields(bytes(read_raw_json(text) or b"").strip())
     if root[:1] not in (b"{", b"["):
         return None
 
@@ -216,11 +268,11 @@ def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
     """Read lines of JSON; every line of the result is valid JSON. None if there are none."""
     lines = read_lines(text, ask.room_chars)
     if lines.in_pieces:
-        rows = [_ensure_json(line) for line in text.split("\n") if line.strip()]
+        rows = [hide_secret_fields(_ensure_json(line)) for line in text.split("\n") if line.strip()]
         places, total = list(range(len(rows))), len(rows)
     else:
         full = [at for at, line in enumerate(lines.texts) if line.strip()]
-        rows = [_ensure_json(lines.texts[at]) for at in full]
+        rows = [hide_secret_fields(_ensure_json(lines.texts[at])) for at in full]
         places, total = [lines.places[at] for at in full], lines.total
     if not rows:
         return None

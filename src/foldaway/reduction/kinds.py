@@ -20,14 +20,61 @@ BY_SUFFIX: Final[dict[str, Kind]] = {
     **dict.fromkeys(("md", "rst", "txt", "adoc", "tex", "text/markdown"), "prose"),
     **dict.fromkeys(
         (
-            "py", "pyi", "js", "jsx", "mjs", "cjs", "ts", "tsx", "go", "rs", "java", "kt", "kts",
-            "c", "h", "cc", "cpp", "hpp", "cs", "rb", "php", "swift", "scala", "sh", "bash", "zsh",
-            "lua", "pl", "r", "sql", "ex", "exs", "erl", "hs", "ml", "clj", "dart", "vue", "svelte",
-            "css", "scss", "proto", "tf", "zig", "nim", "jl", "yaml", "yml", "toml", "ini", "xml",
+            "py",
+            "pyi",
+            "js",
+            "jsx",
+            "mjs",
+            "cjs",
+            "ts",
+            "tsx",
+            "go",
+            "rs",
+            "java",
+            "kt",
+            "kts",
+            "c",
+            "h",
+            "cc",
+            "cpp",
+            "hpp",
+            "cs",
+            "rb",
+            "php",
+            "swift",
+            "scala",
+            "sh",
+            "bash",
+            "zsh",
+            "lua",
+            "pl",
+            "r",
+            "sql",
+            "ex",
+            "exs",
+            "erl",
+            "hs",
+            "ml",
+            "clj",
+            "dart",
+            "vue",
+            "svelte",
+            "css",
+            "scss",
+            "proto",
+            "tf",
+            "zig",
+            "nim",
+            "jl",
+            "yaml",
+            "yml",
+            "toml",
+            "ini",
+            "xml",
         ),
         "code",
     ),
-}  # fmt: skip
+}
 """File endings and media types."""
 
 
@@ -83,6 +130,8 @@ _LOOKED_AT_CHARS = 16_000
 _LINES_CHARS = 200_000
 _LINE_CHARS = 400
 _LINES = 80
+_LEAST_LINES = 5
+"""In fewer lines outside a long string there is nothing to judge a program by."""
 _ENVELOPE = Regex(
     r"(?:(?:Command|Chunk ID|Wall time|Process exited with code|Exit code|Original token count"
     r"|Total output lines)\b[^\n]*\n){1,8}(?:Output:\n)?"
@@ -140,8 +189,23 @@ _coded = _share(
     r"|return|if|for|while|else|elif|switch|case|try|except|catch|const|let|var|type|struct|enum"
     r"|interface|impl|pub|public|private|protected|static|async|export|module|namespace|defer|go"
     r"|await|raise|throw)\b|[})\]]|//|/\*|\*|#|@\w|.*[{;(,:\[]\s*$|[\w.\[\]\"']+\s*:?=\s"
-    r"|\w+\([^)]*\)\s*$|<[\w/!])"
+    r"|[\w.$]+\(.*\)[;,]?\s*$|<[\w/!]|(?:[\w.\[\]]+: )?[\w.\[\], |\"']+ = )"
 )
+_declared = _share(
+    r"\s*(?:\d+[→\t|:])?\s*(?:(?:async )?def \w+[(\[]"
+    r"|class \w+(?:[(:\[]| extends | implements | \{)"
+    r"|from [\w.]+ import |import [\w.]+(?: as \w+)?(?:,|;|\s*$)|import .{1,200} from ['\"]"
+    r"|(?:export |default |async )*function\b\*? ?[\w$]*\(|(?:export )?(?:const|let|var) [\w${\[]"
+    r"|module\.exports\b|exports\.\w|(?:pub(?:\(\w+\))? )?(?:fn|struct|enum|impl|trait|mod) \w"
+    r"|func [\w(]|package [\w.]+;?\s*$|#include [<\"]|use [\w:]+|using [\w.]+;|namespace \w"
+    r"|(?:public|private|protected|static) [\w<>\[\] ]+[({;=]|type \w+ (?:=|struct|interface)"
+    r"|(?:self|this|cls)\.\w+ ?[=(.]|return\b[^.]*$|(?:el)?if .{1,300}(?::|\{)\s*$|else ?[:{]\s*$"
+    r"|[A-Z][A-Z_0-9]* ?(?::[^=]{1,80})?= ?\S|@[\w.]+(?:\(.*)?$)"
+)
+"""Lines that say something in the syntax of a language: declarations, imports, branches."""
+_literal = _share(r"\s+(?:[rbu]?(?:'[^']*'|\"[^\"]*\")|0x[\da-fA-F]+)(?::|,|\s+#|\s*$)")
+"""Elements of a table of a program."""
+_opens_string = _share(r"[rbu]?(?:\"{3}|'{3})")
 _numbered = _share(r"\s*\d+[→\t]")
 _sentences = _share(r"(?:[^\W\d_]{1,30}[,;:.!?)\"']* ){7}|.{0,100}[。！？]")
 _markdown = _share(r"#{1,6} |[-*] |\d+\. |> |```|\*\*|\|.*\|$|---+$")
@@ -164,6 +228,43 @@ def _is_trace(lines: list[str]) -> bool:
 
 def _is_test(lines: list[str]) -> bool:
     return _test_lines(lines) > 0.15 or bool(_test_marks.search("\n".join(lines)))
+
+
+def _is_code(lines: list[str]) -> bool:
+    """Return whether a text speaks in declarations. What is inside a long string, such as the
+    documentation of a function, says nothing of that.
+    """
+    if any(line.startswith("```") for line in lines):
+        return False
+    outside = _without_strings(lines)
+    if _is_minified(lines) or (_opens_string(lines[:1]) and len(outside) < _LEAST_LINES):
+        return True
+    return _declared(outside) > 0.05 and _coded(outside) + _literal(outside) > 0.4
+
+
+def _without_strings(lines: list[str]) -> list[str]:
+    """Return the lines that are outside strings of several lines."""
+    found: list[str] = []
+    closing = ""
+    for line in lines:
+        if closing:
+            closing = "" if closing in line else closing
+            continue
+        found.append(line)
+        for quotes in ('"""', "'''"):
+            closing = quotes if line.count(quotes) % 2 else closing
+    return found
+
+
+def _is_minified(lines: list[str]) -> bool:
+    """Return whether a text is a program without line breaks."""
+    longest = max(lines, key=len, default="")
+    marks = sum(longest.count(mark) for mark in "{}();=")
+    return (
+        len(longest) == _LINE_CHARS
+        and marks > _LINE_CHARS // 10
+        and any(word in longest for word in ("=>", "function(", "function ", "return "))
+    )
 
 
 def _is_csv(lines: list[str]) -> bool:
@@ -189,6 +290,7 @@ _TESTS: Final[tuple[tuple[Kind, Callable[[list[str]], bool]], ...]] = (
     ("log", lambda lines: _stamped(lines) > 0.4),
     ("build", lambda lines: _built(lines) > 0.3),
     ("csv", _is_csv),
+    ("code", _is_code),
     ("prose", lambda lines: _markdown(lines) > 0.25),
     ("code", lambda lines: _coded(lines) > 0.5),
     ("prose", lambda lines: _sentences(lines) > 0.3),

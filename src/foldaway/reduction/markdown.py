@@ -12,7 +12,7 @@ import msgspec
 from foldaway._core import Regex
 from foldaway.reduction.excerpt import Lines
 from foldaway.reduction.fit import REDUCERS
-from foldaway.reduction.json_values import PRIORITY_KEYS
+from foldaway.reduction.json_values import HIDDEN, PRIORITY_KEYS
 from foldaway.reduction.kinds import body_start, detect_kind
 from foldaway.reduction.lines import plain
 from foldaway.reduction.listings import read_matches
@@ -28,6 +28,12 @@ _PATHS = ("file_path", "path", "filePath", "filename", "file", "target_file", "n
 _TASKS = ("description", "task", "prompt")
 _WORKERS = ("subagent_type", "agent", "agent_type")
 _SECRET = Regex(r"passw|secret|api_?key|token$|authorization|credential|private_?key", re.I)
+_NAMED_VALUE = Regex(
+    r"((?:passw(?:or)?d|secret|api[_-]?key|(?:access|auth|refresh)[_-]?token)[\w-]{0,20}[\"'`]{0,2}"
+    r" {0,3}[:=] {0,3}[\"'`]{0,2})(?=[\w+/=.-]{0,80}\d)[\w+/=.-]{8,}(?![\w(\[])",
+    re.I,
+)
+"""A name of a secret in a text and its value, which has a digit and is no call."""
 _SHOWN_MATCHES = 10
 _SHOWN_ERRORS = 5
 _DEEPEST = 3
@@ -41,8 +47,12 @@ def render_result(
 ) -> str:
     """Return the result of a tool call as Markdown for people, at most about `most_chars` long.
 
-    Values under names such as `password` are not shown. What is left out is said.
+    Values under names such as `api_key` are not shown, in a text neither. What is left out is said.
     """
+    return _NAMED_VALUE.sub(rf"\1{HIDDEN}", _render(name, arguments, output, most_chars))
+
+
+def _render(name: str, arguments: Mapping[str, object], output: str, most_chars: int) -> str:
     title = f"**{_flatten(name) or 'tool'}**"
     value = _json_of(output)
     if failure := _failure_of(value):
@@ -85,7 +95,7 @@ def bullets(value: object, depth: int = 0) -> list[str]:
     for name, item in entries[:_ITEMS]:
         label = f"{pad}- {_flatten(name)}: " if name else f"{pad}- "
         if name and _SECRET.search(name):
-            lines.append(f"{label}(hidden)")
+            lines.append(f"{label}{HIDDEN}")
         elif not isinstance(item, (dict, list)) or not item:
             lines.append(f"{label}{_quote_inline(cast('object', item))}")
         elif depth + 1 >= _DEEPEST:

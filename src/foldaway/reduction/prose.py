@@ -141,11 +141,43 @@ _CLOSES = {
 _TITLE = Regex(r"<title[^<>]{0,200}>([^<]{0,500})</title", re.I)
 _TAG = Regex(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})[^<>]*>")
 _REST = Regex(r"<[!?/a-zA-Z][^<>]*>")
-_BLOCKS = frozenset({
-    "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "table", "tr",
-    "ul", "ol", "dl", "dt", "dd", "blockquote", "pre", "form", "figure", "figcaption", "br", "hr",
-    "tbody", "thead", "body", "html", "details", "summary", "option", "select", "button", "label",
-})  # fmt: skip
+_BLOCKS = frozenset(
+    {
+        "p",
+        "div",
+        "section",
+        "article",
+        "header",
+        "footer",
+        "main",
+        "nav",
+        "aside",
+        "table",
+        "tr",
+        "ul",
+        "ol",
+        "dl",
+        "dt",
+        "dd",
+        "blockquote",
+        "pre",
+        "form",
+        "figure",
+        "figcaption",
+        "br",
+        "hr",
+        "tbody",
+        "thead",
+        "body",
+        "html",
+        "details",
+        "summary",
+        "option",
+        "select",
+        "button",
+        "label",
+    }
+)
 
 
 def reduce_html(text: str, ask: ReductionRequest) -> Render:

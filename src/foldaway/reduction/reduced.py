@@ -8,9 +8,20 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args
 from msgspec import Struct
 
 Kind: TypeAlias = Literal[
-    "json", "jsonl", "log", "test", "build", "trace", "diff", "code", "search", "listing", "csv",
-    "html", "prose",
-]  # fmt: skip
+    "json",
+    "jsonl",
+    "log",
+    "test",
+    "build",
+    "trace",
+    "diff",
+    "code",
+    "search",
+    "listing",
+    "csv",
+    "html",
+    "prose",
+]
 """What a text is. `jsonl` is a JSON value on every line."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -27,14 +27,34 @@ from foldaway.reduction.signals import failing_packages, failing_spans, failing_
 
 _TEST = RankSettings(
     noise=(
-        "=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- PASS", "--- SKIP", "ok  ", "PASS",
-        "?   ", "✓", "✔", "√", "test result: ok", "PASSED", "collecting", "Compiling",
-        "Downloading", "Finished", "Running", "go: downloading", "> Task", "ok ", "# Subtest",
+        "=== RUN",
+        "=== PAUSE",
+        "=== CONT",
+        "=== NAME",
+        "--- PASS",
+        "--- SKIP",
+        "ok  ",
+        "PASS",
+        "?   ",
+        "✓",
+        "✔",
+        "√",
+        "test result: ok",
+        "PASSED",
+        "collecting",
+        "Compiling",
+        "Downloading",
+        "Finished",
+        "Running",
+        "go: downloading",
+        "> Task",
+        "ok ",
+        "# Subtest",
         "(pass)",
     ),
     warning=90,
     detail_lines=6,
-)  # fmt: skip
+)
 
 _MOST_NAMES = 400
 """How many failing tests are named."""
@@ -69,15 +89,47 @@ def reduce_test(text: str, ask: ReductionRequest) -> Render:
 
 _BUILD = RankSettings(
     noise=(
-        "Compiling", "Downloading", "Downloaded", "Fetching", "Checking", "Building", "Unpacking",
-        "Setting up", "Selecting", "Preparing", "Get:", "Hit:", "go: downloading", "Collecting",
-        "Requirement already", "Using cached", "Installing", "Resolving", "Copying", "Creating",
-        "added ", "npm http", "npm timing", "[INFO] Download", "> Task", " ---> ", "Step ",
-        "-- ", "make[", "CC ", "LD ", "AR ", "CXX ", "Progress", "remote:", "Receiving", "Updating",
+        "Compiling",
+        "Downloading",
+        "Downloaded",
+        "Fetching",
+        "Checking",
+        "Building",
+        "Unpacking",
+        "Setting up",
+        "Selecting",
+        "Preparing",
+        "Get:",
+        "Hit:",
+        "go: downloading",
+        "Collecting",
+        "Requirement already",
+        "Using cached",
+        "Installing",
+        "Resolving",
+        "Copying",
+        "Creating",
+        "added ",
+        "npm http",
+        "npm timing",
+        "[INFO] Download",
+        "> Task",
+        " ---> ",
+        "Step ",
+        "-- ",
+        "make[",
+        "CC ",
+        "LD ",
+        "AR ",
+        "CXX ",
+        "Progress",
+        "remote:",
+        "Receiving",
+        "Updating",
     ),
     warning=300,
     detail_lines=3,
-)  # fmt: skip
+)
 
 _DIAGNOSTIC = Regex(r"(?:\[[^\]]{1,30}\] )?([^\s:()]{1,200}):(\d{1,7}(?::\d{1,5})?):? (?=\S)(.*)")
 _DIGITS = Regex(r"\d+")

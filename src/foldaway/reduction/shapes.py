@@ -87,13 +87,13 @@ SHAPES: Final = (
             "src/a.ts:12:5 - error TS2345: Argument of type 'string'",
             "a.py:12: error: Incompatible types in assignment  [assignment]",
             "  12:5  error  'x' is not defined  no-undef",
-            "time=12:00 level=error msg=\"no route\"",
+            'time=12:00 level=error msg="no route"',
             "make: *** [Makefile:12: all] Error 2",
             '{"code": 3, "error": "no such user"}',
             '{"status":"error","detail":"quota"}',
             "│ Error: Invalid provider configuration",
             "Syntax error near line 3",
-            "TypeError [ERR_INVALID_ARG_TYPE]: The \"path\" argument must be of type string",
+            'TypeError [ERR_INVALID_ARG_TYPE]: The "path" argument must be of type string',
             "error connecting to api.example.org",
             "error TS5023: Unknown compiler option 'x'.",
             "error  Unexpected token  no-undef",
@@ -121,25 +121,42 @@ SHAPES: Final = (
     Shape(
         "FAIL",
         _FAIL,
-        ("FAIL\tpkg/a\t0.6s", "--- FAIL: TestA (0.00s)", "FAILED (failures=1)", "BUILD FAILED",
-         "test a::b ... FAILED", "FAILURE: Build failed with an exception."),
+        (
+            "FAIL\tpkg/a\t0.6s",
+            "--- FAIL: TestA (0.00s)",
+            "FAILED (failures=1)",
+            "BUILD FAILED",
+            "test a::b ... FAILED",
+            "FAILURE: Build failed with an exception.",
+        ),
         ('STATES = ("FAIL", "PASS")', "FAILED: 0", "FAILOVER"),
     ),
     Shape(
         "ailed",
         _FAILED,
-        ("Failed to compile.", "WARN failed to delete branch", "Build failed", "3 failed, 1 passed",
-         "assertion `left == right` failed", '{"conclusion":"failed"}', "Failed: 3 of 20 steps",
-         "failed tests/unit/test_a.py"),
+        (
+            "Failed to compile.",
+            "WARN failed to delete branch",
+            "Build failed",
+            "3 failed, 1 passed",
+            "assertion `left == right` failed",
+            '{"conclusion":"failed"}',
+            "Failed: 3 of 20 steps",
+            "failed tests/unit/test_a.py",
+        ),
         ('errors.New("failed to read")', "0 failed, 4 passed", "failed_count = 3", "Failed: 0"),
         Regex(r" (?:to|with|because|after) |\\?\"|[.,;:!)\x1b]|\s|\Z"),
     ),
     Shape(
         "xception",
         _EXCEPTION,
-        ("java.lang.NullPointerException: x", 'Exception in thread "main" java.lang.Error',
-         "Caused by: java.io.IOException: closed", "System.InvalidOperationException: no",
-         "exception: out of memory"),
+        (
+            "java.lang.NullPointerException: x",
+            'Exception in thread "main" java.lang.Error',
+            "Caused by: java.io.IOException: closed",
+            "System.InvalidOperationException: no",
+            "exception: out of memory",
+        ),
         ("try { } catch (Exception e) {", "class A extends Exception {"),
     ),
     Shape(
@@ -167,8 +184,11 @@ SHAPES: Final = (
     Shape(
         "ermission denied",
         Regex(r"(?:^\s*|[:\]] |[a-z] )[Pp]ermission denied"),
-        ("bash: ./x: Permission denied", "    permission denied while connecting",
-         "git@host: Permission denied (publickey)."),
+        (
+            "bash: ./x: Permission denied",
+            "    permission denied while connecting",
+            "git@host: Permission denied (publickey).",
+        ),
         ('errors.New("permission denied")',),
     ),
     Shape(
@@ -189,29 +209,45 @@ SHAPES: Final = (
         ("not ok 3 - parses dates",),
         ("it is not ok 3 times",),
     ),
-)  # fmt: skip
+)
 """Looked for in the whole of a text."""
 
 END_SHAPES: Final = (
-    Shape("not found", _NOT_FOUND, ("bash: foo: command not found", "Module not found: a"),
-          ("a file that was not found in the index is skipped by the second pass (see below)",)),
+    Shape(
+        "not found",
+        _NOT_FOUND,
+        ("bash: foo: command not found", "Module not found: a"),
+        ("a file that was not found in the index is skipped by the second pass (see below)",),
+    ),
     Shape("onnection refused", _ANY, ("ssh: connect to host h port 22: Connection refused",)),
-    Shape("borted", Regex(r"^\s{0,8}(?:\S{1,60}: )?[Aa]borted(?:[:!]| \(core|$)"),
-          ("Aborted (core dumped)", "Aborted!", "aborted: transaction rolled back"),
-          ("aborted runs are kept",)),
+    Shape(
+        "borted",
+        Regex(r"^\s{0,8}(?:\S{1,60}: )?[Aa]borted(?:[:!]| \(core|$)"),
+        ("Aborted (core dumped)", "Aborted!", "aborted: transaction rolled back"),
+        ("aborted runs are kept",),
+    ),
     Shape("imed out", _ANY, ("Command timed out after 120 s",)),
     Shape("egmentation fault", _ANY, ("Segmentation fault (core dumped)",)),
-    Shape("Killed", Regex(r"(?:^|\s)Killed\s*(?:$|:)"), ("Killed", "sh: line 1: 12 Killed"),
-          ("Killed processes are listed below",)),
-    Shape("FATAL", Regex(r"(?:^|[\s\[|:(])FATAL(?:[\s\]|:)]|$)"), ("FATAL:  role \"x\"",),
-          ('"FATAL"',)),
-    Shape("CRITICAL", Regex(r"(?:^|[\s\[|:(])CRITICAL(?:[\s\]|:)]|$)"), ("CRITICAL:root:x",),
-          ('"CRITICAL"',)),
+    Shape(
+        "Killed",
+        Regex(r"(?:^|\s)Killed\s*(?:$|:)"),
+        ("Killed", "sh: line 1: 12 Killed"),
+        ("Killed processes are listed below",),
+    ),
+    Shape(
+        "FATAL", Regex(r"(?:^|[\s\[|:(])FATAL(?:[\s\]|:)]|$)"), ('FATAL:  role "x"',), ('"FATAL"',)
+    ),
+    Shape(
+        "CRITICAL",
+        Regex(r"(?:^|[\s\[|:(])CRITICAL(?:[\s\]|:)]|$)"),
+        ("CRITICAL:root:x",),
+        ('"CRITICAL"',),
+    ),
     Shape("CONFLICT (", _ANY, ("CONFLICT (content): Merge conflict in a.py",)),
     Shape("[rejected]", _ANY, (" ! [rejected]        main -> main (fetch first)",)),
     Shape("o space left", _ANY, ("write: No space left on device",)),
     Shape("ndefined reference", _ANY, ("a.o: undefined reference to `f'",)),
-)  # fmt: skip
+)
 """Looked for at the ends of a text only, where the message of a command that died stands."""
 
 GLYPHS: Final = "✗✘✕✖❌×"

@@ -30,16 +30,16 @@ SHOWN_CHARS: Final = 400
 """The most of a line that is given back."""
 
 
-def error_lines(text: str, most: int = 20) -> tuple[str, ...]:
+def error_lines(text: str, most: int = 20, *, shown_chars: int = SHOWN_CHARS) -> tuple[str, ...]:
     """Return the first `most` different lines that tell of a failure, in order.
 
-    Without escape codes and outer blanks, each at most `SHOWN_CHARS` long; in JSON on one line,
+    Without escape codes and outer blanks, each at most `shown_chars` long; in JSON on one line,
     the piece around the failure. Source code that only mentions errors is mostly not taken.
     """
     text = unfold_json(text)
     lines: dict[str, None] = {}
     for start, end in error_spans(text, 2 * most):
-        line = plain(text[start:end]).strip()[:SHOWN_CHARS]
+        line = plain(text[start:end]).strip()[:shown_chars]
         if line:
             lines[line] = None
     return tuple(lines)[:most]

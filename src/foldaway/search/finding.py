@@ -386,9 +386,14 @@ class _Scanned:
     def _row(self, number: int) -> Row:
         one = self._held[number]
         return Row(
-            id=number, session=0, session_id="", root_id="", position=one.position, role=one.role,
+            id=number,
+            session=0,
+            session_id="",
+            root_id="",
+            position=one.position,
+            role=one.role,
             time=float(number),
-        )  # fmt: skip
+        )
 
     def _with(self, term: Term) -> list[int]:
         if term not in self._having:

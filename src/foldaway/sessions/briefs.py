@@ -14,7 +14,7 @@ from foldaway.sessions.delegations import delegations, pick_sentences
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.finding import ShownMessage, message_at, messages_in
 from foldaway.sessions.hiding import Show, reveal_text
-from foldaway.sessions.snapshots import snapshot_of
+from foldaway.sessions.rows import snapshot_of
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten
 
@@ -30,9 +30,14 @@ def brief_session(
     What a model wrote is in it. Nothing in the store changes.
     """
     return brief_of(
-        transcript_of(store, info), tokens=tokens, focus=focus, goal=info.goal, redact=show,
-        delegated=pick_sentences(delegations(store, info)), state=_state(store, info),
-    )  # fmt: skip
+        transcript_of(store, info),
+        tokens=tokens,
+        focus=focus,
+        goal=info.goal,
+        redact=show,
+        delegated=pick_sentences(delegations(store, info)),
+        state=_state(store, info),
+    )
 
 
 class Remainder(Struct, frozen=True):
@@ -59,10 +64,14 @@ def remainder_of(
     """
     known = _state(store, info)
     done = trial_compaction(
-        transcript_of(store, info), tokens=tokens, focus=focus, goal=info.goal, redact=show,
+        transcript_of(store, info),
+        tokens=tokens,
+        focus=focus,
+        goal=info.goal,
+        redact=show,
         pinned=frozenset(pin.position for pin in store.pins(info.id)),
         state=CompactionState(prose=known.prose, prose_to=known.prose_to),
-    )  # fmt: skip
+    )
     before = done.tokens_before
     if isinstance(done, Skipped):
         start = max(info.length - _MOST_ROWS, 0)

@@ -7,31 +7,28 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from foldaway._core import Reference, Report, log_event
-from foldaway.compaction import CompactionState, Decision, is_on_arrival, message_tokens
+from foldaway.compaction import CompactionState, is_on_arrival, message_tokens
 from foldaway.dialects import dialect_named, parse
-from foldaway.engine import COMPACT, STILL_BROKEN, Step, log_run, model_of, pack_view
+from foldaway.engine import COMPACT, STILL_BROKEN, Decision, Step, log_run, model_of, pack_view
 from foldaway.errors import Conflict, InvalidSetting, LeaseLost, NotReadable
 from foldaway.sessions.conversation import StoredConversation, in_turn
-from foldaway.sessions.events import CompactionCheck, events_of
 from foldaway.sessions.following import messages_of
-from foldaway.sessions.hooks import call_hook, read_heard
+from foldaway.sessions.hooks import CompactionCheck, call_hook, events_of, read_heard
 from foldaway.sessions.leasing import holder_name, leased
 from foldaway.sessions.rows import payloads
-from foldaway.sessions.snapshots import report_no_run
 from foldaway.sessions.too_long import Refusal
 from foldaway.stores import Held, Lease, NewSession, NewView, SessionInfo
 from foldaway.transcript import Kept, Message, Rewritten, Text, View
 
-SMALLER = 0.98
-"""What a request must come to beside the one that was refused, to be worth another try."""
 NO_PAST = "there is nothing to fold yet"
-_PLACE = re.compile(r"m(\d{1,9})")
+_PLACE = re.compile(r"m(\d{1,9})(?:@(\w{8}))?")
+"""A message of the conversation, or of another one of its lineage by the end of that one's id."""
 Force: TypeAlias = bool | Callable[[Decision], bool]
 """Whether to compact also if it is not due; a function is asked, and once more when nobody else
 can change the conversation."""
@@ -67,31 +64,47 @@ class Changes:
 
     @in_turn
     def compact(
-        self, *, force: Force = False, focus: str = "", keep_last: int | None = None,
+        self,
+        *,
+        force: Force = False,
+        focus: str = "",
+        keep_last: int | None = None,
         target_tokens: int | None = None,
-    ) -> Report:  # fmt: skip
+    ) -> Report:
         """Compact if it is due, or by hand with `force`, and return what was done."""
         force, focus = self._take_wish(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = self._of.compressor.compact(
-                    force=bool(force), focus=focus, keep_last=keep_last,
-                    target_tokens=target_tokens, pinned=self._find_pins(),
-                )  # fmt: skip
+                    force=bool(force),
+                    by_hand=force is True,
+                    focus=focus,
+                    keep_last=keep_last,
+                    target_tokens=target_tokens,
+                    pinned=self._find_pins(),
+                )
         return run.report
 
     async def acompact(
-        self, *, force: Force = False, focus: str = "", keep_last: int | None = None,
+        self,
+        *,
+        force: Force = False,
+        focus: str = "",
+        keep_last: int | None = None,
         target_tokens: int | None = None,
-    ) -> Report:  # fmt: skip
+    ) -> Report:
         """Do what `compact` does, for hosts that await a summarizer."""
         force, focus = self._take_wish(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = await self._of.compressor.acompact(
-                    force=bool(force), focus=focus, keep_last=keep_last,
-                    target_tokens=target_tokens, pinned=self._find_pins(),
-                )  # fmt: skip
+                    force=bool(force),
+                    by_hand=force is True,
+                    focus=focus,
+                    keep_last=keep_last,
+                    target_tokens=target_tokens,
+                    pinned=self._find_pins(),
+                )
         return run.report
 
     @in_turn
@@ -119,33 +132,22 @@ class Changes:
                 except InvalidSetting:
                     return False
                 # without a model of its own, requests may name another one
-                if model_of(self._of.options.model).name:
-                    self._of.place.options = replace(self._of.options, context_length=limit)
+                if model_of(self._of.settings.model).name:
+                    self._of.place.settings = replace(self._of.settings, context_length=limit)
         is_smaller = self.compact(force=True).status == "compacted"
-        return lighter or (is_smaller and self._of.engine.estimate() < SMALLER * before)
+        return lighter or (is_smaller and refusal.is_met_by(self._of.engine.estimate(), before))
 
     @in_turn
-    def make_room(self, incoming: Sequence[Any]) -> Report:
-        """Compact before messages are handed to the agent, if there is hardly room for them."""
-        if not self._has_past():
-            return report_no_run(self._of.compressor, NO_PAST)
-        return self.compact(force=self._lacks_room(incoming))
-
-    async def amake_room(self, incoming: Sequence[Any]) -> Report:
-        """Do what `make_room` does, for hosts that await a summarizer."""
-        if not self._has_past():
-            return report_no_run(self._of.compressor, NO_PAST)
-        return await self.acompact(force=self._lacks_room(incoming))
-
-    def _has_past(self) -> bool:
-        if not self._of.look():
-            return False
-        engine = self._of.compressor
-        return engine.length > engine.settings.policy.min_tail
-
-    def _lacks_room(self, incoming: Sequence[Any]) -> Callable[[Decision], bool]:
+    def lacks_room(self, before: object) -> Callable[[Decision], bool]:
+        """Return whether there is hardly room for messages that are about to come: a message, a
+        text, or a list of them. A conversation of only its newest messages has room.
+        """
+        engine, is_there = self._of.compressor, self._of.look()
+        if not is_there or engine.length <= engine.settings.policy.min_tail:
+            return lambda _: False
+        incoming = cast("Sequence[Any]", before if isinstance(before, (list, tuple)) else (before,))
         dialect = dialect_named(self._of.place.dialect or "openai-chat")
-        given = [
+        given: list[Any] = [
             dialect.encode(Message("user", (Text(one),))) if isinstance(one, str) else message
             for one in incoming
             for message in ([one] if isinstance(one, str) else messages_of(one))
@@ -165,7 +167,9 @@ class Changes:
         if name == COMPACT["name"]:
             self._wish = str(given.get("focus") or "")
             return "older messages are folded before the next turn"
-        return self._of.compressor.answer_tool(name, given, partial(recall, self._of))
+        return self._of.compressor.conversation.answer_tool(
+            name, given, partial(recall, self._of), partial(_search_others, self._of)
+        )
 
     def _take_wish(self, force: Force, focus: str) -> tuple[Force, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
@@ -183,13 +187,18 @@ class Changes:
         was_asked = callable(force) and run.before is None  # only whether to, and the answer was no
         if self._of.hooks.event is None or was_asked:
             return
-        arrived = self._of.compressor.list_arrived(0) if run.folded else ()
+        arrived = self._of.compressor.conversation.list_arrived(0) if run.folded else ()
         check = CompactionCheck(
-            session=self._of.place.last_known, decision=decision, before=run.before or state,
+            session=self._of.place.last_known,
+            decision=decision,
+            before=run.before or state,
             after=self._of.compressor.state,
-            report=run.report, now=self._of.options.clock(), previous_id=run.previous_id,
-            folded=run.folded, folded_ids=tuple(arrived[at][0].label for at in run.folded),
-        )  # fmt: skip
+            report=run.report,
+            now=self._of.options.clock(),
+            previous_id=run.previous_id,
+            folded=run.folded,
+            folded_ids=tuple(arrived[at][0].label for at in run.folded),
+        )
         self._of.teller.tell_all(events_of(check))
         if self._of.place.known is not None and self._of.teller.told != read_heard(
             self._of.place.frame
@@ -203,21 +212,18 @@ class Changes:
         is nothing to do, or somebody else is at it.
         """
         if self._of.place.known is None:
-            yield ViewChange(report_no_run(self._of.compressor, NO_PAST), is_wanted=False)
+            yield ViewChange(self._of.report_no_run(NO_PAST), is_wanted=False)
             return
         if callable(force) and not force(decision):
-            yield ViewChange(report_no_run(self._of.compressor, "there is room"), is_wanted=False)
+            yield ViewChange(self._of.report_no_run("there is room"), is_wanted=False)
             return
         if not force and not decision.acts:
             yield ViewChange(self._of.compressor.compact(), is_wanted=False)
             return
         with leased(
-            self._of.store,
-            self._of.row.id,
-            self._holder,
-            ttl=self._of.options.lease_seconds,
+            self._of.store, self._of.row.id, self._holder, ttl=self._of.options.lease_seconds
         ) as lease:
-            run = ViewChange(report_no_run(self._of.compressor, ""))
+            run = ViewChange(self._of.report_no_run(""))
             if isinstance(lease, Held):
                 detail = (
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
@@ -228,9 +234,7 @@ class Changes:
             self._lease = lease
             self._of.catch_up()
             if callable(force) and not force(self._of.compressor.decide()):
-                yield ViewChange(
-                    report_no_run(self._of.compressor, "somebody else made room"), is_wanted=False
-                )
+                yield ViewChange(self._of.report_no_run("somebody else made room"), is_wanted=False)
                 self._lease = None
                 return
             run.before = self._of.compressor.state
@@ -243,9 +247,7 @@ class Changes:
                     yield run
             except (Conflict, LeaseLost) as error:
                 self._of.fresh()
-                run.report = log_run(
-                    replace(report_no_run(self._of.compressor, str(error)), reason="aborted")
-                )
+                run.report = log_run(replace(self._of.report_no_run(str(error)), reason="aborted"))
             else:
                 self._follow_change(was, view, run)
             finally:
@@ -256,16 +258,20 @@ class Changes:
         info, dialect = self._of.row, self._of.compressor.dialect
         known = set(self._of.compressor.state.references)
         new = NewView(
-            items=pack_view(step.view, dialect), length=step.view.length, state=step.snapshot,
+            items=pack_view(step.view, dialect),
+            length=step.view.length,
+            state=step.snapshot,
             report=msgspec.json.encode(replace(step.report, persistence=self._persistence)),
             references=tuple(row for row in step.state.references if row not in known),
-        )  # fmt: skip
+        )
         fence = None if self._lease is None else self._lease.fence
+        store = self._of.store
         if info.mode == "rotate":
             child = NewSession(dialect=info.dialect, mode="rotate")
-            self._of.row = self._of.store.rotate(info.id, child, new, expect=info.view, fence=fence)
+            made = store.rotate(info.id, child, new, expect=info.view, fence=fence)
         else:
-            self._of.row = self._of.store.commit(info.id, new, expect=info.view, fence=fence)
+            made = store.commit(info.id, new, expect=info.view, fence=fence)
+        self._of.place.known = made
 
     @property
     def _persistence(self) -> Literal["child", "in place"]:
@@ -294,7 +300,7 @@ class Changes:
         if not self._of.look() or not self._of.row.view:
             return False
         with self._of.unsettled():
-            self._of.row = self._of.store.undo(self._of.row.id, expect=self._of.row.view)
+            self._of.place.known = self._of.store.undo(self._of.row.id, expect=self._of.row.view)
             self._of.load()
         log_event("compaction.undone", tokens=self._of.compressor.estimate())
         self._of.render_system()
@@ -317,17 +323,36 @@ def _kept_positions(view: View) -> set[int]:
 def recall(conversation: StoredConversation, reference: str) -> list[Any]:
     """Return the originals behind a reference or a place; raises `UnknownReference`."""
     if not conversation.look():
-        return conversation.compressor.recall(reference)
+        return conversation.compressor.conversation.recall(reference)
     info, store = conversation.row, conversation.store
-    if (place := _PLACE.fullmatch(reference)) and int(place[1]) < info.length:
-        at = int(place[1])
-        return payloads(store.read(info.id, at, at + 1))
-    others = (one.id for one in store.lineage(info.id) if one.id != info.id)
-    for name in (info.id, *others):
+    others = [one for one in store.lineage(info.id) if one.id != info.id]
+    if place := _PLACE.fullmatch(reference):
+        at, end = int(place[1]), place[2]
+        meant = next((one for one in (info, *others) if one.id.endswith(end or "")), None)
+        if meant is not None and at < meant.length:
+            return payloads(store.read(meant.id, at, at + 1))
+    for name in (info.id, *(one.id for one in others)):
         for found in store.places(reference, session_id=name):
             row: Reference = found.reference
             return payloads(store.read(name, row.start, row.stop))
-    return conversation.compressor.recall(reference)
+    return conversation.compressor.conversation.recall(reference)
+
+
+def _search_others(conversation: StoredConversation, text: str) -> list[str]:
+    """Return lines for what the other sessions of a lineage have, each with a place to recall."""
+    from foldaway.search import Filters  # needed only when the model searches
+    from foldaway.sessions.finding import discover
+
+    if not conversation.look():
+        return []
+    info, store = conversation.row, conversation.store
+    others = tuple(one.id for one in store.lineage(info.id) if one.id != info.id)
+    if not others:
+        return []
+    hits = discover(
+        store, text, filters=Filters(sessions=others), kinds=(), current=info.id, around=0
+    )
+    return [f"recall m{one.position}@{one.session[-8:]}: {one.snippet}" for one in hits]
 
 
 def _arguments(given: Mapping[str, Any] | str | None) -> Mapping[str, Any]:

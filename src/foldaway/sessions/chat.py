@@ -12,11 +12,13 @@ from msgspec.structs import replace
 from foldaway._core import Policy, Redact, Report, Summarizer
 from foldaway.dialects import dialect_named
 from foldaway.engine import COMPACT, TOOLS, Model
+from foldaway.errors import InvalidSetting
 from foldaway.facts import recognize
 from foldaway.memory import MemoryManager, Recalled, Switch, inject
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.hooks import Hooks, Switched, call_hook
-from foldaway.sessions.session import Session
+from foldaway.sessions.place import GivenSettings, SessionOptions
+from foldaway.sessions.session import Session, internals
 from foldaway.stores import NewSession, SessionInfo, Store
 from foldaway.summarizers import Writers
 from foldaway.transcript import Message, Role, Text, ToolCall, is_ask, texts
@@ -39,12 +41,22 @@ class Chat:
     """
 
     def __init__(
-        self, store: Store, memory: MemoryManager, *, system: str = "", resume: str = "",
-        dialect: str = "openai-chat", goal: str = "", hooks: Hooks | None = None,
-        model: str | Model = "", context_length: int | None = None, policy: Policy | None = None,
-        summarizer: Summarizer | Writers | str | None = None, redact: Redact | None = None,
+        self,
+        store: Store,
+        memory: MemoryManager,
+        *,
+        system: str = "",
+        resume: str = "",
+        dialect: str = "openai-chat",
+        goal: str = "",
+        hooks: Hooks | None = None,
+        model: str | Model = "",
+        context_length: int | None = None,
+        policy: Policy | None = None,
+        summarizer: Summarizer | Writers | str | None = None,
+        redact: Redact | None = None,
         background: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Begin a session with a system prompt, or take up the one that `resume` names.
 
         `dialect` and `goal` are those of a new session; if its system prompt is not a message, the
@@ -53,39 +65,49 @@ class Chat:
         a session is taken up, and after every compaction, so that it stays the same bytes in
         between.
         """
+        InvalidSetting.check_type("store", store, Store, "what open_store() returns")
+        InvalidSetting.check_type("memory", memory, MemoryManager, "what open_memory() returns")
         self.memory, self._system = memory, system
         memory.hide_with(redactor_of(store))
         self._recalled, self._asked = Recalled(), ""
         self._host = hooks or Hooks()
-        ours = replace(
-            self._host, system=self._render, before_compaction=self._before,
-            session_switch=self._note_switch,
-        )  # fmt: skip
-        name = store.find(resume).id if resume else ""
-        self.session = Session(
-            store, session_id=name, model=model, context_length=context_length, policy=policy,
-            summarizer=summarizer, redact=redact, background=background, hooks=ours,
-            new=NewSession(dialect=dialect, goal=goal),
-        )  # fmt: skip
+        given = GivenSettings(
+            model=model,
+            context_length=context_length,
+            policy=policy,
+            system=self._render,
+            summarizer=summarizer,
+            redact=redact,
+            hooks=replace(
+                self._host, before_compaction=self._before, session_switch=self._note_switch
+            ),
+            options=SessionOptions(
+                background=background, new=NewSession(dialect=dialect, goal=goal)
+            ),
+        )
         if resume:
-            self.session.render_system()
+            self.session = Session.open(store, store.find(resume).id, **given)
+            internals(self.session).conversation.render_system()
             self._take_up()
-        elif system and not dialect_named(dialect).system_key:
-            self.session.append(_message("system", system, dialect))
+        else:
+            self.session = Session(store, **given)
 
     def __enter__(self) -> Chat:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.close()
 
     @property
     def system(self) -> str:
         """The system prompt with what memory says; among the messages where it belongs there."""
-        return self.session.system
+        kept = internals(self.session).conversation
+        return kept.system or self._render(self.session.info)
 
     @property
     def recalled(self) -> Recalled:
@@ -118,11 +140,19 @@ class Chat:
         """Compact if it is due and hand the messages to `call`; once more if the provider
         says that they were too long.
         """
-        return self.session.send(lambda messages: call(self._with_memory(messages)))
+
+        def ask(**asked: Any) -> T:
+            return call(self._with_memory(asked[self._list_key]))
+
+        return self.session.send(ask)
 
     async def asend(self, call: Callable[[list[Any]], Awaitable[T]]) -> T:
         """Do what `send` does, for hosts that await."""
-        return await self.session.asend(lambda messages: call(self._with_memory(messages)))
+
+        def ask(**asked: Any) -> Awaitable[T]:
+            return call(self._with_memory(asked[self._list_key]))
+
+        return await self.session.asend(ask)
 
     def reply(self, message: Any, usage: object = None) -> Report:
         """Take the agent's answer; remember the turn, and compact if that is due."""
@@ -148,13 +178,17 @@ class Chat:
 
     def close(self) -> None:
         """End the session's part of the work; what was handed to memory is finished first."""
-        self.memory.session_ended(self.session.id, self.session.engine.messages)
+        self.memory.session_ended(self.session.id, internals(self.session).engine.messages)
         self.memory.flush()
         self.session.close()
 
     @property
     def _dialect(self) -> str:
         return self.session.info.dialect
+
+    @property
+    def _list_key(self) -> str:
+        return dialect_named(self._dialect).list_key
 
     def _with_memory(self, messages: list[Any]) -> list[Any]:
         return inject(messages, self._recalled.text, dialect=self._dialect)
@@ -190,17 +224,19 @@ class Chat:
 
     def _before(self, info: SessionInfo) -> str:
         said = call_hook(self._host.before_compaction, info)
-        ours = self.memory.before_compaction(self.session.engine.messages)
+        ours = self.memory.before_compaction(internals(self.session).engine.messages)
         return "\n\n".join(text for text in (said, ours) if isinstance(text, str) and text)
 
     def _note_switch(self, switched: Switched) -> None:
         call_hook(self._host.session_switch, switched)
         self.memory.session_switched(
             Switch(
-                session_id=switched.session_id, parent_id=switched.previous_id,
-                reset=switched.descent == "reset", rewound=switched.descent == "branch",
+                session_id=switched.session_id,
+                parent_id=switched.previous_id,
+                reset=switched.descent == "reset",
+                rewound=switched.descent == "branch",
             )
-        )  # fmt: skip
+        )
 
 
 def _message(role: Role, given: Any, dialect: str) -> Any:

@@ -14,13 +14,12 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway._core import log_event
+from foldaway._core import Report, __version__, log_event
 from foldaway.compaction import CompactionState, ResultPolicy
-from foldaway.dialects import dump_bytes, load, parse
+from foldaway.dialects import dialect_named, dump_bytes, load, parse
 from foldaway.engine import Compressor, Step, figures_of, unpack_view
 from foldaway.errors import Conflict, InvalidSetting, StoreError
 from foldaway.sessions.delegations import delegations, pick_sentences
-from foldaway.sessions.events import prepared_event
 from foldaway.sessions.following import find_dialect, refuse_others
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.hooks import (
@@ -29,16 +28,24 @@ from foldaway.sessions.hooks import (
     Switched,
     announce_switch,
     call_hook,
+    prepared_event,
     read_heard,
     switch_to,
 )
-from foldaway.sessions.options import SessionOptions
-from foldaway.sessions.place import SessionPlace
+from foldaway.sessions.place import SessionOptions, SessionPlace, SessionSettings
 from foldaway.sessions.repairs import MendedView, Repairs, has_open_calls
-from foldaway.sessions.rows import frame_of, new_message, tool_names, turn_usage
-from foldaway.sessions.snapshots import save_snapshot, snapshot_of
+from foldaway.sessions.rows import (
+    frame_of,
+    new_message,
+    save_snapshot,
+    snapshot_of,
+    tool_names,
+    turn_usage,
+)
 from foldaway.sessions.tracking import Tracker
 from foldaway.stores import Descent, NewSession, SessionInfo, Store
+from foldaway.summarizers import without_native
+from foldaway.transcript import Message, Text
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,6 +83,7 @@ class Loaded(Struct):
     """The tools of the calls, by their ids."""
     saved: CompactionState = CompactionState()
     """What the store has of the state."""
+    repairs: Repairs = msgspec.field(default_factory=Repairs)
 
 
 class StoredConversation:
@@ -87,18 +95,20 @@ class StoredConversation:
 
     def __init__(self, place: SessionPlace) -> None:
         self.lock = threading.RLock()
-        self.place, options = place, place.options
-        self.teller, self.tracker = EventTeller(options.hooks.event), Tracker(options.same)
-        self.repairs = Repairs(place.store)
+        self.place, settings = place, place.settings
+        self.teller, self.tracker = (
+            EventTeller(settings.hooks.event),
+            Tracker(settings.options.same),
+        )
         self.keep: Callable[[Step], None] = lambda step: None
         """Makes a compaction durable before it is taken in."""
         self.is_stale = True
         """Whether what is here may differ from what is in the store."""
-        self.loaded = Loaded(options.compressor("", place.first_dialect))
+        self.loaded = Loaded(settings.compressor("", place.first_dialect))
         if place.known is None:
             _ = self.compressor.settings.budget  # refuses what cannot be, before it begins
         else:
-            place.refuse_dialect(options.dialect)
+            place.refuse_dialect(settings.dialect)
             self.fresh()
 
     @property
@@ -112,14 +122,19 @@ class StoredConversation:
         return self.place.store
 
     @property
+    def settings(self) -> SessionSettings:
+        """With what it was opened."""
+        return self.place.settings
+
+    @property
     def options(self) -> SessionOptions:
-        """What it was opened with."""
-        return self.place.options
+        """What few hosts set."""
+        return self.place.settings.options
 
     @property
     def hooks(self) -> Hooks:
         """What the host hears."""
-        return self.place.options.hooks
+        return self.place.settings.hooks
 
     # Which session of the store it is
 
@@ -127,10 +142,6 @@ class StoredConversation:
     def row(self) -> SessionInfo:
         """The session as the store had it last; it is begun if it is not there yet."""
         return self.place.known or self._begin(self.place.first_dialect)
-
-    @row.setter
-    def row(self, info: SessionInfo) -> None:
-        self.place.known = info
 
     def _begin(self, dialect: str) -> SessionInfo:
         self.place.begin(dialect)
@@ -152,9 +163,9 @@ class StoredConversation:
             return False
         self.fresh()
         wires = [one.wire for one in self.compressor.log.messages]
-        if self.options.dialect or find_dialect(wires):
+        if self.settings.dialect or find_dialect(wires):
             self.place.refuse_dialect(dialect)
-        self.row, self.is_stale = self.store.change(self.row.id, dialect=dialect), True
+        self.place.known, self.is_stale = self.store.change(self.row.id, dialect=dialect), True
         self.fresh()
         return True
 
@@ -198,8 +209,10 @@ class StoredConversation:
 
     @property
     def system(self) -> str:
-        """The system prompt as it was rendered at the start or after the last compaction."""
-        return str(self.place.frame.get("system", ""))
+        """The system prompt as it was given, or rendered at the beginning or after the last
+        compaction; "" if this handle has none.
+        """
+        return str(self.place.frame.get("system", "")) if self.settings.system else ""
 
     @property
     @in_turn
@@ -207,26 +220,72 @@ class StoredConversation:
         """What the model should see now, repaired if its provider would refuse it."""
         if not self.look():
             return []
-        shown, system = self.render_view().messages, self.system
-        if not system or not shown or self.hooks.system is None:
+        shown = self.render_view().messages
+        if not self.system or not shown:
             return shown
-        first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
-        if first.get("role") in ("system", "developer"):
-            return [{**first, "content": system}, *shown[1:]]
-        # elsewhere the host puts it into its field of the request
-        is_chat = self.row.dialect == "openai-chat"
-        return [{"role": "system", "content": system}, *shown] if is_chat else shown
+        said = Message("system", (Text(self.system),))
+        if self._begins_with_system:  # as it was appended, by an earlier version or by the host
+            first = self.compressor.log.messages[0].with_parts(said.parts)
+            return [self.compressor.conversation.encode(first), *shown[1:]]
+        is_field = dialect_named(self.row.dialect).system_key
+        return shown if is_field else [self.compressor.conversation.encode(said), *shown]
+
+    @in_turn
+    def request(self, *, portable: bool = False) -> dict[str, Any]:
+        """Return the messages and the system prompt under the names of the provider's API."""
+        wire = dialect_named(self.place.dialect or "openai-chat")
+        shown = self.messages
+        if portable:
+            shown = without_native(shown, self.compressor.state.native, wire.name)
+        asked: dict[str, Any] = {wire.list_key: shown}
+        if wire.encode_system is not None and self.system:
+            asked[wire.system_key] = wire.encode_system(Message("system", (Text(self.system),)))
+        return asked
 
     @in_turn
     def render_system(self) -> None:
-        """Ask the hook for the system prompt and keep what it says."""
-        text = call_hook(self.hooks.system, self.row)
-        if isinstance(text, str) and text != self.system:
+        """Ask for the system prompt and keep what is said."""
+        given = self.settings.system
+        text = call_hook(given, self.row) if callable(given) else given
+        if given and isinstance(text, str) and text != self.system:
             self.note(system=text)
+        self._count_system()
+
+    def _count_system(self) -> None:
+        if self.system and not self._begins_with_system:
+            self.compressor.take_system(self.system)
+
+    @property
+    def _begins_with_system(self) -> bool:
+        log = self.compressor.log.messages
+        return bool(log) and log[0].role == "system"
+
+    def report_no_run(self, detail: str) -> Report:
+        """Return a report on what is there, without a run."""
+        engine = self.compressor
+        tokens, shown = engine.decide().prompt_tokens, len(engine.messages)
+        budget = engine.settings.budget
+        return Report(
+            status="unchanged",
+            detail=detail,
+            tokens_before=tokens,
+            tokens_after=tokens,
+            prompt_tokens=tokens,
+            context_length=budget.context_length,
+            effective_window=budget.effective_window,
+            threshold_tokens=budget.threshold_tokens,
+            messages_before=shown,
+            messages_after=shown,
+            kept=engine.length,
+            rewritten=0,
+            folded=0,
+            compaction_count=engine.state.count,
+            version=__version__,
+        )
 
     def render_view(self) -> MendedView:
         """Return what the model sees, as its provider takes it."""
-        return self.repairs.view(self.row, self.compressor)
+        return self.loaded.repairs.view(self.store, self.row, self.compressor)
 
     # What arrives
 
@@ -252,30 +311,31 @@ class StoredConversation:
         self._keep_arriving()
         with self.unsettled():
             engine.append(*messages, arrives=arrives)
-            arrived = engine.list_arrived(start)
+            arrived = engine.conversation.list_arrived(start)
             self.loaded.names.update(tool_names(message for message, _ in arrived))
             bodies = raws or [dump_bytes(given) for given in messages]
             rows = [
                 new_message(message, tokens, body=body, names=self.loaded.names)
                 for body, (message, tokens) in zip(bodies, arrived, strict=True)
             ]
-            new = engine.list_given_out(self.loaded.given_out)
+            new = engine.conversation.list_given_out(self.loaded.given_out)
             self.store.append(self.row.id, rows, expect=start, references=new)
             self.loaded.given_out += len(new)
         if was_open and any(row.role == "user" for row in rows):
-            self.repairs.look_again()  # the user may go on from an open call
-        self.row = replace(self.row, length=engine.length)
+            self.loaded.repairs.look_again()  # the user may go on from an open call
+        self.place.known = replace(self.row, length=engine.length)
         self.tell_prepared()
 
     def _keep_arriving(self) -> None:
         """Note with the session how its results are shown on arrival, before the first one comes,
-        and by what its messages are counted; nothing if not all of them are counted alike.
+        by what its messages are counted (nothing if not all of them are counted alike), and what it
+        was opened with.
 
         What was there before, from another agent or an older version, was sent as it is.
         """
         if not self.loaded.has_noted:
-            noted = msgspec.to_builtins(self.compressor.arriving)
-            self.note(arrival=noted, counted=self.loaded.counted)
+            noted = msgspec.to_builtins(self.compressor.conversation.arriving)
+            self.note(arrival=noted, counted=self.loaded.counted, settings=self.settings.kept)
             self.loaded.has_noted = True
 
     @in_turn
@@ -288,13 +348,15 @@ class StoredConversation:
             engine.report_usage(usage, corrects=False)
             return
         figures = figures_of(usage)
+        if figures and not any("token" in str(name).lower() for name in figures):
+            wanted = "what a provider reported, such as {'prompt_tokens': 900}, or a number"
+            raise InvalidSetting("usage", dict(figures), wanted)
         engine.report_usage(figures, corrects=corrects)
         if self.place.known is None:
             return
         row = turn_usage(
-            figures, position=engine.length, model=self.row.model, cost=cost,
-            view=self.row.view,
-        )  # fmt: skip
+            figures, position=engine.length, model=self.row.model, cost=cost, view=self.row.view
+        )
         with self.passing():
             self.store.add_usage(self.row.id, row)
 
@@ -302,9 +364,14 @@ class StoredConversation:
         """Return a new session of the same kind."""
         info = self.row
         return NewSession(
-            dialect=info.dialect, model=info.model, source=info.source, cwd=info.cwd,
-            mode=info.mode, kind=info.kind, goal=info.goal,
-        )  # fmt: skip
+            dialect=info.dialect,
+            model=info.model,
+            source=info.source,
+            cwd=info.cwd,
+            mode=info.mode,
+            kind=info.kind,
+            goal=info.goal,
+        )
 
     def announce(self, previous_id: str, descent: Descent) -> None:
         """Tell the host that the session goes on under another id."""
@@ -361,16 +428,16 @@ class StoredConversation:
         if (now.id, now.view, now.length) != known:
             self.load()
         else:
-            self.row = now
+            self.place.known = now
         self.compressor.about.goal = self.row.goal
 
     def load(self) -> None:
         """Take up what the store holds."""
         store, was = self.store, self.row
         # somebody may have rotated it, or did so here and was cut off before the answer
-        self.row = info = store.newest_leaf(was.id)
+        self.place.known = info = store.newest_leaf(was.id)
         rows, kept = deque(store.read(info.id)), store.view(info.id)
-        engine = self.options.compressor(info.model, info.dialect)
+        engine = self.settings.compressor(info.model, info.dialect)
         engine.hide_with(redactor_of(store))
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
@@ -384,7 +451,7 @@ class StoredConversation:
         is_known, seals = known == engine.counted_by, list[bytes]()
         counted = engine.counted_by if is_known or not rows else ""
         if rows:
-            start = replace(engine.arriving, start=len(rows))
+            start = replace(engine.conversation.arriving, start=len(rows))
             arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
             tokens = [row.tokens for row in rows] if is_known else None
             # taken out one by one: no more than one body is held beside its message
@@ -394,24 +461,26 @@ class StoredConversation:
             engine.resume(items, view, snapshot, arriving=arriving, tokens=tokens)
             engine.note_use(self.row.updated)
         elif noted is not None:
-            engine.arriving = msgspec.convert(noted, ResultPolicy)
+            engine.conversation.arriving = msgspec.convert(noted, ResultPolicy)
         engine.keep_with(lambda step: self.keep(step))
         engine.about.goal = info.goal
-        names = tool_names(message for message, _ in engine.list_arrived(0))
-        has_noted = noted is not None and known == counted
+        names = tool_names(message for message, _ in engine.conversation.list_arrived(0))
+        is_same = frame.get("settings", {}) == self.settings.kept
+        has_noted = noted is not None and known == counted and is_same
         self.loaded = Loaded(engine, counted, has_noted, 0, names, engine.state)
-        self.tracker.load(engine.log.messages, info.dialect, engine.log.given, seals)
-        self.repairs.forget()
+        self.tracker.load(engine.log.messages, info.dialect, engine.log.shown.given, seals)
         if info.id != was.id:
             self.announce(was.id, info.descent)
-        if self.hooks.system is not None and not self.system:
+        if callable(self.settings.system) and self.system:
+            self._count_system()  # the same bytes until a compaction
+        else:
             self.render_system()
 
     @in_turn
     def note(self, **facts: Any) -> None:
         """Keep facts with the session."""
         known = frame_of(self.store.session(self.row.id))  # other handles note facts too
-        self.row = self.store.change(self.row.id, frame=dump_bytes({**known, **facts}))
+        self.place.known = self.store.change(self.row.id, frame=dump_bytes({**known, **facts}))
 
     def save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""

@@ -11,6 +11,14 @@ from foldaway._core import Report
 from foldaway.stores import Descent, SessionInfo, SessionKind, StoredView
 
 _REPORT = msgspec.json.Decoder(Report)
+_NAMES = {
+    "session": "id",
+    "folder": "cwd",
+    "messages": "length",
+    "parent": "parent_id",
+    "root": "root_id",
+}
+"""Fields of a row that the store calls otherwise."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -45,18 +53,11 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     """How many messages it shares with its parent."""
     first_ask: str
 
-
-def session_row(info: SessionInfo) -> SessionRow:
-    """Return a session as programs are told about it: without its frame."""
-    return SessionRow(
-        session=info.id, source=info.source, source_id=info.source_id, title=info.title,
-        goal=info.goal, model=info.model, kind=info.kind, dialect=info.dialect, folder=info.cwd,
-        profile=info.profile, started=info.started, updated=info.updated, ended=info.ended,
-        end_reason=info.end_reason, messages=info.length, tokens=info.tokens,
-        compactions=info.compactions, view=info.view, mode=info.mode, parent=info.parent_id,
-        root=info.root_id, descent=info.descent, forked_at=info.forked_at,
-        first_ask=info.first_ask,
-    )  # fmt: skip
+    @classmethod
+    def of(cls, info: SessionInfo) -> SessionRow:
+        """Return a session as programs are told about it: without its frame."""
+        found = {name: getattr(info, _NAMES.get(name, name)) for name in cls.__struct_fields__}
+        return cls(**found)
 
 
 class ViewRow(Struct, frozen=True, kw_only=True):
@@ -76,29 +77,36 @@ class ViewRow(Struct, frozen=True, kw_only=True):
     summary: str = ""
     """Who wrote the summary."""
 
-
-def view_rows(views: Sequence[StoredView], current: int) -> list[ViewRow]:
-    """Return the views of a session, in order."""
-    previous = {view.number: view.previous for view in views}
-    live: set[int] = set()
-    at = current
-    while at in previous and at not in live:
-        live.add(at)
-        at = previous[at]
-    return [_view(view, current, undone=view.number not in live) for view in views]
+    @classmethod
+    def list_of(cls, views: Sequence[StoredView], current: int) -> list[ViewRow]:
+        """Return the views of a session, in order."""
+        previous = {view.number: view.previous for view in views}
+        live: set[int] = set()
+        at = current
+        while at in previous and at not in live:
+            live.add(at)
+            at = previous[at]
+        return [_view(view, current, undone=view.number not in live) for view in views]
 
 
 def _view(view: StoredView, current: int, *, undone: bool) -> ViewRow:
     row = ViewRow(
-        number=view.number, previous=view.previous, created=view.created, reason=view.reason,
-        current=view.number == current, undone=undone,
-    )  # fmt: skip
+        number=view.number,
+        previous=view.previous,
+        created=view.created,
+        reason=view.reason,
+        current=view.number == current,
+        undone=undone,
+    )
     try:
         report = _REPORT.decode(view.report)
     except msgspec.DecodeError:  # none, or one of another version
         return row
     return msgspec.structs.replace(
-        row, messages_before=report.messages_before, messages_after=report.messages_after,
-        tokens_before=report.tokens_before, tokens_after=report.tokens_after,
+        row,
+        messages_before=report.messages_before,
+        messages_after=report.messages_after,
+        tokens_before=report.tokens_before,
+        tokens_after=report.tokens_after,
         summary=report.summary_source.name or report.summary_source.source,
-    )  # fmt: skip
+    )

@@ -99,9 +99,10 @@ class Words:
         while chunk := file.read(_OVERLAP_CHUNK):
             held = before + chunk.lower()
             found.update(
-                at for at, some in enumerate(forms)
+                at
+                for at, some in enumerate(forms)
                 if at not in found and any(form in held for form in some)
-            )  # fmt: skip
+            )
             before = held[-longest:]
         return len(found)
 
@@ -112,12 +113,16 @@ def _as_bytes(text: str) -> set[bytes]:
     if single.isascii():
         cased = {single}
     else:
-        cased = {unicodedata.normalize(form, one) for form in ("NFC", "NFD")
-                 for one in (single, single.lower(), single.upper())}  # fmt: skip
+        cased = {
+            unicodedata.normalize(form, one)
+            for form in ("NFC", "NFD")
+            for one in (single, single.lower(), single.upper())
+        }
     return {
-        form.lower() for one in cased
+        form.lower()
+        for one in cased
         for form in (one.encode(), msgspec.json.encode(one)[1:-1], _ascii_json(one))
-    }  # fmt: skip
+    }
 
 
 def fold(text: str) -> str:
@@ -159,8 +164,11 @@ def is_by(person: str, body: bytes) -> bool:
     except NotReadable:
         return False
     held = fields_of(payload)
-    authors = (_author(one.get(key)) for one in (held, fields_of(held.get("metadata")))
-               for key in _AUTHOR_KEYS)  # fmt: skip
+    authors = (
+        _author(one.get(key))
+        for one in (held, fields_of(held.get("metadata")))
+        for key in _AUTHOR_KEYS
+    )
     names = {str(name).casefold() for some in authors for name in some if name is not None}
     return held.get("role") != "tool" and person.casefold() in names
 

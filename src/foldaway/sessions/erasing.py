@@ -15,7 +15,7 @@ from foldaway.errors import InvalidSetting, StoreUnavailable, UnknownSession
 from foldaway.memory import MemoryProvider
 from foldaway.search import extract_searchable
 from foldaway.sessions.erased_words import Words, erase_message, fold, is_by, is_by_user
-from foldaway.sessions.project import project_at
+from foldaway.sessions.project import Project
 from foldaway.sessions.rows import INBOX, decode_rows, new_message
 from foldaway.stores import (
     HeldPiece,
@@ -25,10 +25,9 @@ from foldaway.stores import (
     Store,
     StoredMessage,
     is_store_file,
-    pack_messages,
     stores_in,
 )
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 Why: TypeAlias = Literal["author", "quote", "words"]
 """Why a message is erased: its author, a line of theirs in it, or words that were given."""
@@ -127,10 +126,16 @@ def _ignore(*_: object) -> None: ...
 
 
 def erase_words(
-    store: Store, *, person: str = "", project: str | Path | None = None,
-    words: Sequence[str] = (), memories: Sequence[MemoryProvider] = (),
-    also: Sequence[str | Path] = (), dry_run: bool = False, tell: Tell = _ignore,
-) -> Erasure:  # fmt: skip
+    store: Store,
+    *,
+    person: str = "",
+    project: str | Path | None = None,
+    words: Sequence[str] = (),
+    memories: Sequence[MemoryProvider] = (),
+    also: Sequence[str | Path] = (),
+    dry_run: bool = False,
+    tell: Tell = _ignore,
+) -> Erasure:
     """Erase the words of a person or a project, or all messages with given words; return what went
     and a proof that was read afterwards.
 
@@ -154,10 +159,13 @@ def erase_words(
     found = Words([*words, *quotes])
     if dry_run:
         return Erasure(
-            sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
-            touched=_list_touched(plan), notes=_forget(memories, given, plan, dry_run=True)[0],
+            sessions=plan.whole,
+            whole_messages=plan.whole_messages,
+            messages=_places(plan),
+            touched=_list_touched(plan),
+            notes=_forget(memories, given, plan, dry_run=True)[0],
             cannot_forget=tuple(one.name for one in memories if not one.does("forget")),
-        )  # fmt: skip
+        )
 
     def holds(data: bytes) -> bool:
         """Return whether it has the words, or is what the person said, as a title may be."""
@@ -177,10 +185,17 @@ def erase_words(
     troubles = store.leave_no_trace()
     proof = _prove(store, given, plan, also=places, memories=memories, troubles=troubles, tell=tell)
     return Erasure(
-        sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
-        touched=tuple(sorted(touched)), views=views, kept_for=kept_for, notes=notes,
-        cannot_forget=cannot, is_done=True, proof=proof,
-    )  # fmt: skip
+        sessions=plan.whole,
+        whole_messages=plan.whole_messages,
+        messages=_places(plan),
+        touched=tuple(sorted(touched)),
+        views=views,
+        kept_for=kept_for,
+        notes=notes,
+        cannot_forget=cannot,
+        is_done=True,
+        proof=proof,
+    )
 
 
 # What is to go
@@ -188,13 +203,16 @@ def erase_words(
 
 def _plan(store: Store, person: str, project: str | Path | None, given: Words, tell: Tell) -> _Plan:
     infos = {info.id: info for info in store.all_sessions(SessionFilter(kind="any"))}
-    folders = () if project is None else project_at(Path(project).expanduser()).pick(
-        {info.cwd for info in infos.values()}
-    )  # fmt: skip
+    folders = (
+        ()
+        if project is None
+        else Project.at(Path(project).expanduser()).pick({info.cwd for info in infos.values()})
+    )
     named = [
-        info.id for info in infos.values()
+        info.id
+        for info in infos.values()
         if info.cwd in folders or (person and _is_of(person, info))
-    ]  # fmt: skip
+    ]
     whole = store.descendants(sorted(named))
     lines, own = _Lines(), _Lines()
     for info in (infos[name] for name in whole if name in infos):
@@ -238,17 +256,19 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
         by_root.setdefault(piece.root_id, []).append(piece)
     lines.texts |= own.texts
     return _Plan(
-        whole, store.owned_alone(whole), by_root, why, own.texts, lines.sought,
-        len(lines.texts),
-    )  # fmt: skip
+        whole, store.owned_alone(whole), by_root, why, own.texts, lines.sought, len(lines.texts)
+    )
 
 
 def _joined_roots(infos: Mapping[str, SessionInfo], authored: set[str]) -> set[str]:
     """Return the roots of conversations whose inbox has messages of a person: what waits there
     together becomes one message, under the name of its first author.
     """
-    keys = {infos[name].source_id.removeprefix(INBOX) for name in authored
-            if name in infos and infos[name].source_id.startswith(INBOX)}  # fmt: skip
+    keys = {
+        infos[name].source_id.removeprefix(INBOX)
+        for name in authored
+        if name in infos and infos[name].source_id.startswith(INBOX)
+    }
     return {info.root_id for info in infos.values() if info.source_id in keys}
 
 
@@ -324,11 +344,13 @@ def _changes(store: Store, held: Sequence[HeldPiece], words: Words) -> Iterator[
         (message,) = decode_rows([row], info.dialect)
         made = erase_message(message, info.dialect, words)
         new = new_message(
-            made, message_tokens(made, counter), time=row.time, generated=row.generated,
+            made,
+            message_tokens(made, counter),
+            time=row.time,
+            generated=row.generated,
             key="" if words.holds(row.key.encode()) else row.key,
-        )  # fmt: skip
-        (ready,) = pack_messages([new])
-        yield Rewording(row.owner_id, row.position, piece.key, ready)
+        )
+        yield piece.reword(row.owner_id, row.position, new)
 
 
 def _forget(
@@ -352,9 +374,15 @@ def _forget(
 
 
 def _prove(
-    store: Store, given: Words, plan: _Plan, *, also: Sequence[Path],
-    memories: Sequence[MemoryProvider], troubles: Sequence[str], tell: Tell,
-) -> Proof:  # fmt: skip
+    store: Store,
+    given: Words,
+    plan: _Plan,
+    *,
+    also: Sequence[Path],
+    memories: Sequence[MemoryProvider],
+    troubles: Sequence[str],
+    tell: Tell,
+) -> Proof:
     read = 0
 
     def count(done: int, total: int) -> None:
@@ -383,10 +411,15 @@ def _prove(
         if os.path.exists(path):
             files.append(LookedAt(path, os.path.getsize(path)))
     return Proof(
-        words=len(given.texts), lines=len(plan.lines.texts) - len(shared), of_lines=plan.of_lines,
-        shared=len(shared), shared_places=tuple(places), bodies=read, files=tuple(files),
+        words=len(given.texts),
+        lines=len(plan.lines.texts) - len(shared),
+        of_lines=plan.of_lines,
+        shared=len(shared),
+        shared_places=tuple(places),
+        bodies=read,
+        files=tuple(files),
         left=tuple(dict.fromkeys(left)),
-    )  # fmt: skip
+    )
 
 
 def _files_in(places: Sequence[Path]) -> Iterator[str]:

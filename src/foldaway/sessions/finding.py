@@ -20,8 +20,7 @@ from foldaway.search import (
     places,
     snippet,
 )
-from foldaway.sessions.hiding import Show, as_it_is, make_reveal, redactor_of
-from foldaway.sessions.project import SPEAKERS
+from foldaway.sessions.hiding import SPEAKERS, Show, as_it_is, make_reveal, redactor_of
 from foldaway.stores import Line, SessionInfo, SessionKind, Store, Stretch
 from foldaway.transcript import Folded, extend
 
@@ -91,10 +90,18 @@ class SessionReading(Struct, frozen=True, kw_only=True):
 
 
 def discover(
-    store: Store, text: str, *, filters: Filters = _ANYWHERE,
-    kinds: Sequence[SessionKind] = ("main",), current: str = "", sort: Sort = "relevance",
-    most: int = 10, skip: int = 0, around: int = AROUND, show: Show = as_it_is,
-) -> list[Hit]:  # fmt: skip
+    store: Store,
+    text: str,
+    *,
+    filters: Filters = _ANYWHERE,
+    kinds: Sequence[SessionKind] = ("main",),
+    current: str = "",
+    sort: Sort = "relevance",
+    most: int = 10,
+    skip: int = 0,
+    around: int = AROUND,
+    show: Show = as_it_is,
+) -> list[Hit]:
     """Return the best hit of each lineage, or within named sessions every hit.
 
     Any text is a query. The best `skip` are left out, for the next page. What the session
@@ -103,10 +110,14 @@ def discover(
     """
     query = parse_query(text)
     wanted = Wanted(
-        query=query, filters=filters, kinds=tuple(kinds), sort=sort, generated=False,
+        query=query,
+        filters=filters,
+        kinds=tuple(kinds),
+        sort=sort,
+        generated=False,
         without_places=_find_live(store, current),
         lineages=not (filters.sessions or query.filters.sessions),
-    )  # fmt: skip
+    )
     reveal = make_reveal(show)
     given = None if show is as_it_is else reveal
     matches = store.match(wanted, most=most + skip, reveal=given)[skip:]
@@ -162,15 +173,21 @@ def read(
         [Stretch(info.id, 0, READ_FIRST), Stretch(info.id, info.length - READ_LAST)]
     )
     return SessionReading(
-        session=info, first=_reveal(first, reveal), left_out=info.length - READ_FIRST - READ_LAST,
+        session=info,
+        first=_reveal(first, reveal),
+        left_out=info.length - READ_FIRST - READ_LAST,
         last=_reveal(last, reveal),
-    )  # fmt: skip
+    )
 
 
 def _hits(
-    store: Store, matches: Sequence[Match], terms: Sequence[Term], around: int, reveal: Reveal,
+    store: Store,
+    matches: Sequence[Match],
+    terms: Sequence[Term],
+    around: int,
+    reveal: Reveal,
     show: Show,
-) -> list[Hit]:  # fmt: skip
+) -> list[Hit]:
     """Return hits with what stands around them, read at once."""
     known = store.leaves([match.session_id for match in matches])
     infos = [_find_holder(*known[match.session_id], match.position) for match in matches]
@@ -184,13 +201,25 @@ def _hits(
     for number, (info, match) in enumerate(zip(infos, matches, strict=True)):
         found = snippet(match.text, terms)
         window, first, last = lines[3 * number : 3 * number + 3]
-        hits.append(Hit(
-            session=info.id, source=info.source, source_id=show(info.source_id),
-            title=show(info.title or info.first_ask), position=match.position, role=match.role,
-            time=match.time,
-            snippet=found.text, spans=found.marks, score=match.score, more=match.more,
-            window=window, first=first, last=last, missing=_find_missing(match.text, terms),
-        ))  # fmt: skip
+        hits.append(
+            Hit(
+                session=info.id,
+                source=info.source,
+                source_id=show(info.source_id),
+                title=show(info.title or info.first_ask),
+                position=match.position,
+                role=match.role,
+                time=match.time,
+                snippet=found.text,
+                spans=found.marks,
+                score=match.score,
+                more=match.more,
+                window=window,
+                first=first,
+                last=last,
+                missing=_find_missing(match.text, terms),
+            )
+        )
     return hits
 
 
@@ -221,10 +250,15 @@ def _reveal(
         cut = 0 if most is None else max(len(text) - most, 0)
         found.append(
             ShownMessage(
-                position=line.position, role=line.role, time=line.time,
-                text=text[: len(text) - cut], cut=cut, tools=line.tools, generated=line.generated,
+                position=line.position,
+                role=line.role,
+                time=line.time,
+                text=text[: len(text) - cut],
+                cut=cut,
+                tools=line.tools,
+                generated=line.generated,
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 

@@ -10,14 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from foldaway._core import Report, __version__, log_event
-from foldaway.dialects import (
-    DROP_BLOCK_HEADERS,
-    dialect_named,
-    drop_settings,
-    dump_bytes,
-    load,
-    parse,
-)
+from foldaway.dialects import dialect_named, drop_settings, dump_bytes, load, parse
 from foldaway.engine import unpack_view
 from foldaway.errors import FoldawayError, InvalidSetting
 from foldaway.sessions.conversation import StoredConversation, in_turn
@@ -35,8 +28,7 @@ from foldaway.sessions.following import (
 )
 from foldaway.sessions.last_view import LastView, last_view_of
 from foldaway.sessions.matching import find_told
-from foldaway.sessions.rows import decode_rows
-from foldaway.sessions.snapshots import report_no_run, save_snapshot
+from foldaway.sessions.rows import decode_rows, save_snapshot
 from foldaway.sessions.tracking import ListPlace, Tracker, cut_view, edits_to
 from foldaway.stores import Descent
 from foldaway.transcript import Payload, View, grow
@@ -49,6 +41,10 @@ _VIEWS_BACK = 5
 """With how many views a list is compared: the one of now, and those of before that a request was
 made from which is sent again. It may be behind by the compaction that it caused, and by those
 after a provider refused it; chosen."""
+_OWN_SYSTEM = (
+    "this session was opened with system=, and a list that is followed has its own system prompt: "
+    "put it into the list or the request, and open the session without system="
+)
 _DESCENTS: Mapping[Course, Descent] = {"branch": "branch", "delegation": "delegation"}
 """What a list that goes another way descends by; every other one goes on after a compaction."""
 
@@ -92,11 +88,18 @@ class Follower:
 
     @in_turn
     def follow(
-        self, messages: Sequence[Any] | None = None, *,
-        request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
-        focus: str = "", when: When = "new",
-    ) -> Followed:  # fmt: skip
+        self,
+        messages: Sequence[Any] | None = None,
+        *,
+        request: Mapping[str, Any] | bytes | None = None,
+        usage: object = None,
+        force: bool = False,
+        focus: str = "",
+        when: When = "new",
+    ) -> Followed:
         """Take a host's whole list and return what to send in its place."""
+        if self._of.settings.system:
+            raise InvalidSetting("system", "", "", message=_OWN_SYSTEM)
         try:
             begun = self._begin_follow(messages, request, usage, is_sent=when == "never")
             if force or begun.is_for(when):
@@ -113,21 +116,31 @@ class Follower:
         engine, items, edits = self._of.compressor, given.items, keep_all(given.items)
         place = self._place(given, self._of.tracker.digests(given)) if is_known else None
         if place is not None and place.is_whole and place.alignment.rest is None:
-            edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encode)
+            edits = edits_to(
+                engine.view, engine.log.messages, place, {}, engine.conversation.encode
+            )
             if place.alignment.given < len(items):
                 edits = _add_tail(edits, place.alignment.given, len(items))
             edits = add_marks(edits, given)
         return Followed(
-            given=given.own, edits=edits, body=body_with(given, edits, {}),
-            report=report_no_run(self._of.compressor, "only a preview"), course="same",
-            session_id=self._of.place.last_known.id, is_changed=edits != keep_all(given.items),
-        )  # fmt: skip
+            given=given.own,
+            edits=edits,
+            body=body_with(given, edits, {}),
+            report=self._of.report_no_run("only a preview"),
+            course="same",
+            session_id=self._of.place.last_known.id,
+            is_changed=edits != keep_all(given.items),
+        )
 
     @in_turn
     def record(
-        self, *, request: bytes | None = None, text: str = "", is_named: bool = False,
+        self,
+        *,
+        request: bytes | None = None,
+        text: str = "",
+        is_named: bool = False,
         focus: str = "",
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Return all that is known of a host's list in one text."""
         if self._of.place.known is None or not self._of.place.known.length:
             return ""
@@ -201,7 +214,7 @@ class Follower:
         """Return how many of a list's new messages a model has seen: all up to its last answer, and
         the others too if results are shown as they came.
         """
-        if self._of.compressor.arriving.level == "off":
+        if self._of.compressor.conversation.arriving.level == "off":
             return len(new)
         roles = [one.role for one in dialect_named(self._of.row.dialect).decode(new, 0)]
         return max((at + 1 for at, role in enumerate(roles) if role == "assistant"), default=0)
@@ -319,7 +332,7 @@ class Follower:
         the policy has it for lists, in a conversation that begins now.
         """
         arriving, wanted = (
-            self._of.compressor.arriving,
+            self._of.compressor.conversation.arriving,
             self._of.compressor.settings.policy.follow_arrival,
         )
         level = wanted if not self._of.compressor.length or arriving.level == wanted else "off"
@@ -337,25 +350,35 @@ class Follower:
             edits = self._edits_before(begun)
         else:
             edits = edits_to(
-                engine.view, engine.log.messages, begun.place, begun.appended, engine.encode
+                engine.view,
+                engine.log.messages,
+                begun.place,
+                begun.appended,
+                engine.conversation.encode,
             )
             if begun.held:
                 edits = _add_tail(edits, begun.stop, len(given.items))
         steps, edits = edits, add_marks(edits, given)
         is_same = edits == keep_all(given.items)
         settings: Payload = {}
+        headers: Mapping[str, str] = {}
         if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
-            settings = drop_settings(given.frame or {})
-        headers: Mapping[str, str] = DROP_BLOCK_HEADERS if settings else {}
+            settings, headers = drop_settings(given.frame or {})
         if begun.course != "rewind":
             self._note_view(given, steps, settings, headers)
-        report = begun.report or report_no_run(engine, "nothing is new in this list")
+        report = begun.report or self._of.report_no_run("nothing is new in this list")
         engine.note_use()
         return Followed(
-            given=given.own, edits=edits, body=body_with(given, edits, settings),
-            report=report, course=begun.course, session_id=self._of.row.id, settings=settings,
-            headers=headers, is_changed=bool(settings) or not is_same,
-        )  # fmt: skip
+            given=given.own,
+            edits=edits,
+            body=body_with(given, edits, settings),
+            report=report,
+            course=begun.course,
+            session_id=self._of.row.id,
+            settings=settings,
+            headers=headers,
+            is_changed=bool(settings) or not is_same,
+        )
 
     @property
     def last_view(self) -> LastView | None:
@@ -371,9 +394,12 @@ class Follower:
             self._unsaved_view = False
 
     def _note_view(
-        self, given: HostList, edits: tuple[Edit, ...], settings: Payload,
+        self,
+        given: HostList,
+        edits: tuple[Edit, ...],
+        settings: Payload,
         headers: Mapping[str, str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Note how a request became what is sent; worked out only after a change."""
         if given.source is None or (edits == keep_all(given.items) and not settings):
             self._last_view = None
@@ -390,7 +416,7 @@ class Follower:
         view = cut_view(engine.view, reach)
         if view is None:
             return keep_all(begun.given.items)
-        return edits_to(view, engine.log.messages, begun.place, {}, engine.encode)
+        return edits_to(view, engine.log.messages, begun.place, {}, engine.conversation.encode)
 
     def _pass_on(self, messages: Any, request: Any, error: Exception) -> Followed:
         """Return the host's own list, if it asked for that."""
@@ -408,15 +434,32 @@ class Follower:
             items = list(cast("Sequence[Any]", messages)) if is_list else []
             body = request
         report = Report(
-            status="unchanged", reason="aborted", detail=str(error), tokens_before=0,
-            tokens_after=0, prompt_tokens=0, context_length=0, effective_window=0,
-            threshold_tokens=0, messages_before=len(items), messages_after=len(items),
-            kept=len(items), rewritten=0, folded=0, compaction_count=0, version=__version__,
-        )  # fmt: skip
+            status="unchanged",
+            reason="aborted",
+            detail=str(error),
+            tokens_before=0,
+            tokens_after=0,
+            prompt_tokens=0,
+            context_length=0,
+            effective_window=0,
+            threshold_tokens=0,
+            messages_before=len(items),
+            messages_after=len(items),
+            kept=len(items),
+            rewritten=0,
+            folded=0,
+            compaction_count=0,
+            version=__version__,
+        )
         return Followed(
-            given=items, edits=keep_all(items), body=body, report=report, course="same",
-            session_id="", error=f"{type(error).__name__}: {error}",
-        )  # fmt: skip
+            given=items,
+            edits=keep_all(items),
+            body=body,
+            report=report,
+            course="same",
+            session_id="",
+            error=f"{type(error).__name__}: {error}",
+        )
 
 
 def _add_tail(edits: tuple[Edit, ...], start: int, stop: int) -> tuple[Edit, ...]:

@@ -10,20 +10,18 @@ from msgspec import Raw, Struct, ValidationError
 from msgspec.structs import replace
 
 from foldaway._core import Report
-from foldaway.caching import KEY, mark_of, marked_as
+from foldaway.caching import KEY, move_marks
 from foldaway.dialects import (
-    DIALECTS,
-    LIST_KEYS,
     detect,
     dialect_named,
     dump_bytes,
     gaps,
     kind_of,
-    list_key,
     load_parsed,
     not_a_message,
     parse,
     plain,
+    sole_list_key,
     split_list,
     split_object,
 )
@@ -83,25 +81,22 @@ def _of_gemini(body: dict[str, Any]) -> list[Any] | None:
 _RESPONSES = (_of_chat, _of_responses, _of_anthropic, _of_gemini)
 
 
+_ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function", "model"))
+"""Of all wire formats, in any spelling: what a provider refuses is still the host's to send."""
+
+
 def refuse_others(payloads: Sequence[Any], dialect: str) -> None:
     """Raise `NotReadable` for a payload that no message of a wire format can be."""
     decode = dialect_named(dialect).decode
     for payload in payloads:
         (message,) = decode([payload], 0)
-        is_known = message.role != "unknown" or "type" in payload or _is_role(payload.get("role"))
+        role = payload.get("role")
+        if isinstance(role, str) and role.strip().lower() not in _ROLES:
+            remedy = "write system, developer, user, assistant, tool or model"
+            raise NotReadable(f"is no message: no provider knows the role {role!r}", remedy=remedy)
+        is_known = message.role != "unknown" or "type" in payload or isinstance(role, str)
         if not is_known or isinstance(payload.get("content"), (int, float)):
             raise not_a_message(payload)
-
-
-def _is_role(role: Any) -> bool:
-    """Return whether any wire format has a role of that name, in any spelling: what a provider
-    refuses is still the host's to send.
-    """
-    return isinstance(role, str) and any(
-        message.role != "unknown"
-        for one in DIALECTS.values()
-        for message in one.decode([{"role": role.strip().lower()}], 0)
-    )
 
 
 def find_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
@@ -110,8 +105,9 @@ def find_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
     return found.name if found.likeness(messages, frame or {}) > 1 else ""
 
 
-Course: TypeAlias = Literal["new", "continues", "same", "rewind", "volatile", "compression",
-                            "branch", "delegation"]  # fmt: skip
+Course: TypeAlias = Literal[
+    "new", "continues", "same", "rewind", "volatile", "compression", "branch", "delegation"
+]
 """What a list is beside the one before: the first; longer; the same; its beginning; longer with
 another end, as hosts send that rewrite their newest messages; compacted by the host itself; gone
 another way; or of an agent of its own under the same key."""
@@ -235,16 +231,17 @@ def _no_request(value: Any) -> NotReadable:
 def _plain_list(messages: Any) -> HostList:
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
         raise NotReadable(
-            f"is {kind_of(messages)}, not a message list", where="$",
+            f"is {kind_of(messages)}, not a message list",
+            where="$",
             remedy="give a list of messages, or the request as request=…",
-        )  # fmt: skip
+        )
     own = cast("Sequence[Any]", messages)
     items = [plain(item) for item in own]
     return HostList(own, items, [Raw(dump_bytes(item)) for item in items])
 
 
 def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
-    key = _the_list(body, dialect)
+    key = sole_list_key(body, dialect)
     frame = {name: value for name, value in body.items() if name != key}
     held = body[key]
     if isinstance(held, str):  # Responses: the whole input as one text
@@ -260,7 +257,7 @@ def _request_bytes(source: bytes, dialect: str) -> HostList:
         fields = split_object(source)
     except ValidationError:
         raise _no_request(parse(source)) from None
-    key = _the_list({name: _kind(raw) for name, raw in fields.items()}, dialect)
+    key = sole_list_key({name: _kind(raw) for name, raw in fields.items()}, dialect)
     held = fields[key]
     if _kind(held) == "":
         held = Raw(dump_bytes([{"role": "user", "content": parse(held)}]))
@@ -293,21 +290,6 @@ def _kind(raw: Raw) -> Any:
     """Return enough of a field to tell whether it is a list or a text."""
     first = bytes(memoryview(raw)[:1])
     return list[Any]() if first == b"[" else "" if first == b'"' else None
-
-
-def _the_list(body: Mapping[str, Any], dialect: str) -> str:
-    """Return the field that holds the list; raise `NotReadable` if there is none, or two."""
-    fields = {**body}
-    if "input" in fields and isinstance(fields["input"], str):
-        return "input"
-    key = list_key(fields, dialect or None)
-    lists = [name for name in LIST_KEYS if isinstance(fields.get(name), list)]
-    if len(lists) > 1 and (not dialect or dialect_named(dialect).list_key not in lists):
-        raise NotReadable(
-            f"holds {len(lists)} lists, {' and '.join(map(repr, lists))}", where="$",
-            remedy="send one of them, or name the provider",
-        )  # fmt: skip
-    return key
 
 
 # What is sent
@@ -356,18 +338,17 @@ def add_marks(
         kept = (range(edit.start, edit.stop) for edit in edits if isinstance(edit, Keep))
         sent = {at for places in kept for at in places}
         marked = find_marked(given, (at for at in range(len(given.raws)) if at not in sent))
-    marks = {at: mark_of(given.items[at]) for at in marked}
+    changed = [edit for edit in edits if not isinstance(edit, Keep)]
+    places = [edit.index if isinstance(edit, Replace) else None for edit in changed]
+    pairs = [(at, edit.payload) for at, edit in zip(places, changed, strict=True)]
+    payloads = iter(move_marks(pairs, {at: given.items[at] for at in marked}))
     found: list[Edit] = []
     for edit in edits:
         if isinstance(edit, Replace):
-            edit = Replace(edit.index, marked_as(edit.payload, marks.pop(edit.index, None)))
+            edit = Replace(edit.index, next(payloads))
         elif isinstance(edit, Insert):
-            edit = Insert(marked_as(edit.payload, None))
+            edit = Insert(next(payloads))
         found.append(edit)
-    last = next((at for at in reversed(range(len(found))) if isinstance(found[at], Insert)), None)
-    left = [mark for mark in marks.values() if mark is not None]
-    if left and last is not None:
-        found[last] = Insert(marked_as(cast("Insert", found[last]).payload, left[-1]))
     return tuple(found)
 
 
@@ -396,9 +377,12 @@ def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def with_elements(
-    source: bytes, key: str, new: Sequence[bytes | Raw], known: Sequence[Raw] | None = None,
+    source: bytes,
+    key: str,
+    new: Sequence[bytes | Raw],
+    known: Sequence[Raw] | None = None,
     slice_: Raw | None = None,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """Return a request one of whose fields is another list; every other byte stays.
 
     `slice_` is the list that the field has now and `known` its elements, if the caller has them.

@@ -1,18 +1,18 @@
-"""What a message becomes before it leaves its session."""
+"""Which messages may leave their session, and what each becomes before it does."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
 from foldaway.dialects import dialect_named, dump_bytes, parse
-from foldaway.engine import LoggingRedactor
-from foldaway.redaction import DEFAULT_KEY, HIDDEN_LINE, RedactionPolicy, Redactor
+from foldaway.engine import make_redactor
+from foldaway.redaction import HIDDEN_LINE, RedactionPolicy, Redactor
 from foldaway.search import HIDDEN, Reveal, Revealed, Written, extract_searchable
 from foldaway.stores import Store
 from foldaway.transcript import Message, ToolCall
@@ -22,6 +22,17 @@ Show: TypeAlias = Callable[[str], str]
 
 PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9:_-]+\]")
 """What stands for a secret: its kind, and a tag that is the same for the same secret."""
+
+
+SPEAKERS: Final = ("user", "assistant", "tool")
+"""The roles whose messages may leave. System and developer prompts stay in the store, and so does
+a message of an unknown role: it may be a system prompt in another spelling."""
+
+
+def may_leave(role: str, payload: Any = None) -> bool:
+    """Return whether a message may be shown outside its session: no prompt, no tool definitions."""
+    defines = isinstance(payload, dict) and "tools" in cast("dict[str, Any]", payload)
+    return role in SPEAKERS and not defines
 
 
 def as_it_is(text: str) -> str:
@@ -113,5 +124,5 @@ def redactor_of(
     `policy` says what it hides. Without one, personal data stays unless it is asked for: the agent
     goes on with it. A store that is only read and has no key yet gets the public one.
     """
-    key = store.redaction_key() or DEFAULT_KEY
-    return LoggingRedactor(replace(policy or RedactionPolicy(personal=personal), key=key))
+    key = store.redaction_key()
+    return make_redactor(replace(policy or RedactionPolicy(personal=personal), key=key))

@@ -8,20 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from foldaway._core import Policy, Report, budget_for
 from foldaway.caching import TTL_SECONDS, window_of
-from foldaway.compaction import Decision, Options
-from foldaway.engine import model_of
+from foldaway.compaction import Options
+from foldaway.engine import Decision, model_of
 from foldaway.memory import MemoryManager
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.leasing import holder_name, leased
-from foldaway.sessions.options import SessionOptions
+from foldaway.sessions.place import GivenSettings, SessionSettings
 from foldaway.sessions.rows import frame_of
-from foldaway.sessions.session import Session
+from foldaway.sessions.session import Session, internals
 from foldaway.stores import Held, SessionFilter, SessionInfo, Store
 
 EXPIRED = "expired"
@@ -44,47 +45,68 @@ class Tended(Struct, frozen=True, kw_only=True):
 
 
 def compact_idle(
-    store: Store, *, idle_seconds: float | None = None, within_days: float = _WITHIN_DAYS,
-    dry_run: bool = False, clock: Callable[[], float] = time.time, **settings: Any,
-) -> tuple[Tended, ...]:  # fmt: skip
+    store: Store,
+    *,
+    idle_seconds: float | None = None,
+    within_days: float = _WITHIN_DAYS,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.time,
+    **settings: Unpack[GivenSettings],
+) -> tuple[Tended, ...]:
     """Compact sessions that will soon be due and that no provider has in its cache any more.
 
+    Model, window and policy are those that each session was last used with, unless `settings` have
+    them; these are the keywords of `Session`.
     `idle_seconds` is by default how long the provider of the model keeps a cached prompt; sessions
-    that were not used within `within_days` are left as they are. `settings` are those of `Session`.
-    With known prices, a compaction that does not pay is left out. With `dry_run` nothing changes.
+    that were not used within `within_days` are left as they are, and so are those that a branch or
+    a rotation replaced, and those that were only imported. With known prices, a compaction that
+    does not pay is left out. With `dry_run` nothing changes.
     """
-    options = SessionOptions(**settings)  # refuses what is no setting, also if nothing is due
-    ttl = TTL_SECONDS[model_of(options.model).cache_ttl]
-    latest = clock() - (ttl if idle_seconds is None else idle_seconds)
-    wanted = SessionFilter(since=clock() - within_days * _DAY_SECONDS)
+    given = SessionSettings(**settings)  # refuses what is no setting, also if nothing is due
+    now = clock()
+    wanted = SessionFilter(since=now - within_days * _DAY_SECONDS)
     found: list[Tended] = []
-    for info in _find_unused(store, wanted, latest):
-        if frame_of(info).get("replaced_by") or not _is_worth_reading(info, options):
+    for info in _find_unused(store, wanted, now):
+        chosen = given.completed_by(info, clock)
+        ttl = TTL_SECONDS[model_of(chosen.model).cache_ttl]
+        latest = now - (ttl if idle_seconds is None else idle_seconds)
+        if info.updated > latest or not _is_worth_reading(info, chosen):
             continue
-        session = Session(store, session_id=info.id, clock=clock, **settings)
-        if not session.engine.decide().is_for_a_pause:
+        session = Session.open(store, info.id, **asdict(chosen))
+        engine = internals(session).engine
+        if not engine.decide().is_for_a_pause:
             continue
-        verdict = session.engine.weigh_by_hand(Options())
+        verdict = engine.weigh_by_hand(Options())
         if verdict is not None and verdict.answer == "wait":
             found.append(Tended(session=info, outcome="unchanged", detail=verdict.sentence))
         elif dry_run:
             found.append(Tended(session=info, outcome="would compact"))
         else:
             report = session.compact(force=_if_still_unused(store, info.id, latest))
-            found.append(Tended(
-                session=session.info, report=report, detail=report.detail,
-                outcome="compacted" if report.status == "compacted" else "unchanged",
-            ))  # fmt: skip
+            found.append(
+                Tended(
+                    session=session.info,
+                    report=report,
+                    detail=report.detail,
+                    outcome="compacted" if report.status == "compacted" else "unchanged",
+                )
+            )
     return tuple(found)
 
 
 def expire(
-    store: Store, *, idle_days: float, memory: MemoryManager | None = None, reason: str = EXPIRED,
-    dry_run: bool = False, clock: Callable[[], float] = time.time,
-) -> tuple[Tended, ...]:  # fmt: skip
+    store: Store,
+    *,
+    idle_days: float,
+    memory: MemoryManager | None = None,
+    reason: str = EXPIRED,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> tuple[Tended, ...]:
     """End sessions that were not used for so long; memory hears of each one last time.
 
-    A session whose memory cannot take it stays open and is tried again the next time. One that is
+    What a branch or a rotation replaced, and what was only imported, is left as it is. A session
+    whose memory cannot take it stays open and is tried again the next time. One that is
     used again after it ended expires again. With `dry_run` nothing changes.
     """
     latest = clock() - idle_days * _DAY_SECONDS
@@ -106,7 +128,7 @@ def _end(store: Store, info: SessionInfo, memory: MemoryManager | None, reason: 
     store.end(info.id, EXPIRING)
     late = ""
     if memory is not None:
-        messages = Session(store, session_id=info.id).engine.messages
+        messages = internals(Session.open(store, info.id)).engine.messages
         told = memory.session_ended(info.id, messages)
         done = wait(told, timeout=memory.limits.close_seconds)
         errors = [type(one.exception()).__name__ for one in done.done if one.exception()]
@@ -120,8 +142,13 @@ def _end(store: Store, info: SessionInfo, memory: MemoryManager | None, reason: 
 
 
 def _find_unused(store: Store, wanted: SessionFilter, latest: float) -> Iterator[SessionInfo]:
-    """Yield sessions of people that are open and were last used before a moment."""
-    yield from (info for info in store.all_sessions(wanted) if _is_unused(info, latest))
+    """Yield sessions of people that are open and were last used before a moment. The key of one
+    that was replaced leads elsewhere, and one that was only imported is used by its agent.
+    """
+    for info in store.all_sessions(wanted):
+        frame = frame_of(info)
+        if _is_unused(info, latest) and "arrival" in frame and not frame.get("replaced_by"):
+            yield info
 
 
 def _is_unused(info: SessionInfo, latest: float) -> bool:
@@ -129,12 +156,12 @@ def _is_unused(info: SessionInfo, latest: float) -> bool:
     return is_open and info.updated <= latest and info.length > 0
 
 
-def _is_worth_reading(info: SessionInfo, options: SessionOptions) -> bool:
+def _is_worth_reading(info: SessionInfo, given: SessionSettings) -> bool:
     """Return whether it is worth reading the log: an estimate is not wrong by half."""
-    model = model_of(options.model)
-    given = options.context_length or model.context_length
-    window, _ = window_of(model.name or info.model, given)
-    budget = budget_for(options.policy or Policy(), window)
+    model = model_of(given.model)
+    length = given.context_length or model.context_length
+    window, _ = window_of(model.name or info.model, length)
+    budget = budget_for(given.policy or Policy(), window)
     return 2 * info.tokens >= budget.pressure_tokens
 
 

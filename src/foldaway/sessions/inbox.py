@@ -55,6 +55,8 @@ class Inbox:
         """Take the key of a conversation; `lease_seconds` is how long a process on another machine
         that ended without a word keeps the turn.
         """
+        InvalidSetting.check_type("store", store, Store, "what open_store() returns")
+        InvalidSetting.check_type("key", key, str, "a text")
         self.key, self._store, self._lease_seconds = key, store, lease_seconds
         self._known_id = ""
 
@@ -158,8 +160,8 @@ class InboxTurn:
         if self.command or not rows:
             return False
         message, stop = _merge(payloads(rows)), self._cursor.taken + len(rows)
-        session.make_room(message)
-        at = self._store.session(session.begin()).length
+        session.compact(before=message)
+        at = session.change().length
         self._save(replace(self._cursor, stop=stop, session_id=session.id, at=at))
         session.append(message)
         self._cursor = replace(self._cursor, taken=stop)
@@ -222,9 +224,13 @@ class InboxWorker:
     """
 
     def __init__(
-        self, store: Store, answer: Callable[[Inbox], object], *, threads: int = THREADS,
+        self,
+        store: Store,
+        answer: Callable[[Inbox], object],
+        *,
+        threads: int = THREADS,
         sweep_seconds: float = SWEEP_SECONDS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Start the threads; the first look at all inboxes is now."""
         self._store, self._answer, self._sweep_seconds = store, answer, sweep_seconds
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="foldaway-inbox")
@@ -291,6 +297,7 @@ def _cursor_of(info: SessionInfo) -> _Cursor:
 def _user_message(message: str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(message, str):
         return {"role": "user", "content": message}
+    InvalidSetting.check_type("message", message, Mapping, "a text, or a user message")
     given = dict(message)
     if given.get("role") != "user" or not isinstance(given.get("content"), (str, list)):
         raise InvalidSetting("message", given.get("role"), "a user message with a content")

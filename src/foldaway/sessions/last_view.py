@@ -87,24 +87,27 @@ class LastView(Struct, frozen=True, kw_only=True):
         """Return it as bytes."""
         return dump_bytes(msgspec.to_builtins(self))
 
+    @classmethod
+    def unpack(cls, data: bytes) -> LastView | None:
+        """Return what was packed; None if it was written in another form."""
+        try:
+            return msgspec.convert(parse(data), cls)
+        except (NotReadable, msgspec.ValidationError):
+            return None
+
 
 def keep_from(start: int, length: int) -> tuple[Keep, ...]:
     """Return the step that sends the rest of a list as it is."""
     return (Keep(start, length),) if start < length else ()
 
 
-def unpack_last_view(data: bytes) -> LastView | None:
-    """Return what was packed; None if it was written in another form."""
-    try:
-        return msgspec.convert(parse(data), LastView)
-    except (NotReadable, msgspec.ValidationError):
-        return None
-
-
 def last_view_of(
-    given: HostList, digests: Sequence[bytes], edits: Sequence[Edit],
-    settings: Payload, headers: Mapping[str, str],
-) -> LastView:  # fmt: skip
+    given: HostList,
+    digests: Sequence[bytes],
+    edits: Sequence[Edit],
+    settings: Payload,
+    headers: Mapping[str, str],
+) -> LastView:
     """Return the view that these edits of a host's list make."""
     steps, stop, has_tail = tuple(edits), len(given.raws), False
     last = steps[-1] if steps else None
@@ -116,9 +119,15 @@ def last_view_of(
         for run in _runs(at for at in range(stop) if at not in kept)
     )
     return LastView(
-        dialect=given.dialect, edits=steps, stop=stop, least=stop + has_tail, replaced=replaced,
-        is_bare=add_marks(steps, given, ()) == steps, settings=settings, headers=headers,
-    )  # fmt: skip
+        dialect=given.dialect,
+        edits=steps,
+        stop=stop,
+        least=stop + has_tail,
+        replaced=replaced,
+        is_bare=add_marks(steps, given, ()) == steps,
+        settings=settings,
+        headers=headers,
+    )
 
 
 def _runs(places: Iterable[int]) -> Iterator[range]:

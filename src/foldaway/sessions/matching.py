@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from foldaway.dialects import dump_text
-from foldaway.facts import carried_summary, summary_of, without_summary
+from foldaway.facts import carried_summary, without_summary
 from foldaway.transcript import (
     Media,
     Message,
@@ -50,8 +50,11 @@ def digest(message: Message) -> bytes:
     role = "system" if message.role == "developer" else message.role
     said = tuple((kind, _short(text)) for kind, text in _pieces(message.parts))
     if not said:
-        said = tuple(f"thinking {part.text}{part.signature}" for part in message.parts
-                     if isinstance(part, Thinking))  # fmt: skip
+        said = tuple(
+            f"thinking {part.text}{part.signature}"
+            for part in message.parts
+            if isinstance(part, Thinking)
+        )
     return _hash(repr((role, said)))
 
 
@@ -87,7 +90,8 @@ def _words_of(message: Message) -> Iterator[str]:
     """Yield words by which a text may tell a message; none if there are too few."""
     if message.role in ("system", "developer"):
         return
-    if (summary := summary_of(message)) is not None:
+    summary = carried_summary(message) if message.origin == "summary" else None
+    if summary is not None:
         yield _middle(summary)  # hosts put a frame around it, and all begin alike
     else:
         yield from _some_words(message.parts)
@@ -208,10 +212,13 @@ def count_same(given: Sequence[bytes], known: Sequence[bytes]) -> int:
 
 
 def align(
-    given: Sequence[bytes], known: Sequence[bytes], message_given: Callable[[int], Message],
-    message_known: Callable[[int], Message], heads: tuple[int, int],
+    given: Sequence[bytes],
+    known: Sequence[bytes],
+    message_given: Callable[[int], Message],
+    message_known: Callable[[int], Message],
+    heads: tuple[int, int],
     joined: set[tuple[bytes, bytes]],
-) -> Alignment:  # fmt: skip
+) -> Alignment:
     """Return how far a host's list is the same as a known one, from the first message on.
 
     The messages themselves are asked for only if digests differ: the host may have merged

@@ -24,9 +24,13 @@ class Pool(Generic[K, V]):
         self._lock = threading.Lock()
 
     def take(
-        self, key: K, make: Callable[[], V], *, beside: int = 0,
+        self,
+        key: K,
+        make: Callable[[], V],
+        *,
+        beside: int = 0,
         is_fit: Callable[[V], bool] = lambda value: True,
-    ) -> V:  # fmt: skip
+    ) -> V:
         """Return the value of a key, made if there is none or it is not fit any more, and let go of
         the oldest until the others have room beside some more weight; never of this one.
         """

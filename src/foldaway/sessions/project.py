@@ -1,4 +1,4 @@
-"""What may leave a store towards an agent: which messages, and sessions of which folders."""
+"""Which sessions belong to a project: those of its folder, and of the folders inside it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,8 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, cast
 
 from msgspec import Struct
-
-SPEAKERS: Final = ("user", "assistant", "tool")
-"""The roles whose messages may leave. System and developer prompts stay in the store, and so does
-a message of an unknown role: it may be a system prompt in another spelling."""
-
-
-def may_leave(role: str, payload: Any = None) -> bool:
-    """Return whether a message may be shown outside its session: no prompt, no tool definitions."""
-    defines = isinstance(payload, dict) and "tools" in cast("dict[str, Any]", payload)
-    return role in SPEAKERS and not defines
 
 
 class Project(Struct, frozen=True):
@@ -29,6 +18,25 @@ class Project(Struct, frozen=True):
     deep: bool = True
     """Whether folders inside it belong to it."""
 
+    @classmethod
+    def at(cls, folder: Path) -> Project:
+        """Return a named folder, with all inside it, as a project."""
+        return cls(_real(str(folder.absolute())))
+
+    @classmethod
+    def around(cls, folder: Path, *, home: Path) -> Project:
+        """Return the project that a folder is part of: the nearest folder upward that has a `.git`.
+
+        Without one it is the folder itself. The home folder and those above it are no projects,
+        because all of them would be inside: there, only sessions of exactly that folder belong.
+        """
+        here = Path(_real(str(folder.absolute())))
+        above_home = {Path(_real(str(home))), *Path(_real(str(home))).parents}
+        inside = [one for one in (here, *here.parents) if one not in above_home]
+        if not inside:
+            return cls(str(here), deep=False)
+        return cls(str(next((one for one in inside if (one / ".git").exists()), here)))
+
     def pick(self, folders: Iterable[str]) -> tuple[str, ...]:
         """Return those of the folders, as they are spelled, that belong to the project."""
         return tuple(folder for folder in folders if self._has(folder))
@@ -38,25 +46,6 @@ class Project(Struct, frozen=True):
         if not self.deep or real == self.root:
             return real == self.root
         return real.startswith(os.path.join(self.root, ""))
-
-
-def project_of(folder: Path, *, home: Path) -> Project:
-    """Return the project that a folder is part of: the nearest folder upward that has a `.git`.
-
-    Without one it is the folder itself. The home folder and those above it are no projects,
-    because all of them would be inside: there, only sessions of exactly that folder belong.
-    """
-    here = Path(_real(str(folder.absolute())))
-    above_home = {Path(_real(str(home))), *Path(_real(str(home))).parents}
-    inside = [one for one in (here, *here.parents) if one not in above_home]
-    if not inside:
-        return Project(str(here), deep=False)
-    return Project(str(next((one for one in inside if (one / ".git").exists()), here)))
-
-
-def project_at(folder: Path) -> Project:
-    """Return a named folder, with all inside it, as a project."""
-    return Project(_real(str(folder.absolute())))
 
 
 @lru_cache(maxsize=4_096)  # a few hundred folders of a person, looked up for every answer

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from foldaway._core import log_event
-from foldaway.dialects import CALL_ANSWERED, check, has_only_results, repair
+from foldaway.dialects import check, has_only_results, repair
 from foldaway.engine import Compressor
 from foldaway.errors import CannotRepair
 from foldaway.stores import SessionInfo, Store
@@ -23,27 +23,22 @@ class MendedView(Struct, frozen=True):
 
 
 class Repairs:
-    """Whether a session needs a repair, and the last one that was made."""
+    """Whether a session that was taken up needs a repair, and the last one that was made."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self) -> None:
         self._needed: Literal["unknown", "no", "yes"] = "unknown"
         self._last: tuple[tuple[str, int, int], MendedView] | None = None
-
-    def forget(self) -> None:
-        """Forget all: the session was read again."""
-        self._needed, self._last = "unknown", None
 
     def look_again(self) -> None:
         """Check again whether one is needed; what needed one once needs it for ever."""
         if self._needed == "no":
             self._needed = "unknown"
 
-    def view(self, info: SessionInfo, engine: Compressor) -> MendedView:
+    def view(self, store: Store, info: SessionInfo, engine: Compressor) -> MendedView:
         """Return what the model sees, as its provider takes it."""
         shown = engine.messages
         if self._needed == "unknown":
-            self._needed = "yes" if _is_broken(self._store, info, shown) else "no"
+            self._needed = "yes" if _is_broken(store, info, shown) else "no"
         if self._needed == "no":
             return MendedView(shown)
         place = (info.id, info.view, engine.length)
@@ -59,7 +54,7 @@ def _is_broken(store: Store, info: SessionInfo, messages: Sequence[Any]) -> bool
     """
     found = check(list(messages), dialect=info.dialect) if messages else []
     is_foreign = bool(found) and bool(info.source or store.session(info.root_id).source)
-    return any(is_foreign or one.rule == CALL_ANSWERED for one in found)
+    return any(is_foreign or one.rule == "call-answered" for one in found)
 
 
 def has_open_calls(log: Sequence[Message]) -> bool:

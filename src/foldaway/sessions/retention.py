@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.sessions.project import Project, project_at
+from foldaway.sessions.project import Project
 from foldaway.stores import Store
 
 ExpiryReason: TypeAlias = Literal["age", "project", "size"]
@@ -19,6 +19,11 @@ ExpiryReason: TypeAlias = Literal["age", "project", "size"]
 
 _DAY_SECONDS = 86_400
 _MB = 1_000_000
+_WHY: Mapping[ExpiryReason, str] = {
+    "age": "older than sessions are kept",
+    "project": "older than its project is kept",
+    "size": "among the oldest of too much",
+}
 
 
 class Retention(Struct, frozen=True):
@@ -34,6 +39,12 @@ class Retention(Struct, frozen=True):
     project: str = ""
     """Only the lineages of this folder and the folders inside it; "" is all."""
 
+    @classmethod
+    def of_limits(cls, days: float, megabytes: float, projects: Mapping[str, float]) -> Retention:
+        """Return the policy of settings, in which 0 keeps all."""
+        limits = {folder: limit or math.inf for folder, limit in projects.items()}
+        return cls(days or None, megabytes or None, limits)
+
 
 class Expiring(Struct, frozen=True, kw_only=True):
     """A lineage that a policy lets go."""
@@ -45,11 +56,10 @@ class Expiring(Struct, frozen=True, kw_only=True):
     """Since the last message."""
     why: ExpiryReason
 
-
-def keep_limits(days: float, megabytes: float, projects: Mapping[str, float]) -> Retention:
-    """Return the policy of settings, in which 0 keeps all."""
-    limits = {folder: limit or math.inf for folder, limit in projects.items()}
-    return Retention(days or None, megabytes or None, limits)
+    @property
+    def sentence(self) -> str:
+        """The same in words, without its sessions."""
+        return f"{self.bytes / _MB:,.1f} MB, {self.age_days:,.0f} days old, {_WHY[self.why]}"
 
 
 def find_expired(store: Store, policy: Retention, now: float | None = None) -> list[Expiring]:
@@ -57,10 +67,10 @@ def find_expired(store: Store, policy: Retention, now: float | None = None) -> l
     moment = time.time() if now is None else now
     lineages = store.lineages()
     if policy.project:
-        only = project_at(Path(policy.project).expanduser())
+        only = Project.at(Path(policy.project).expanduser())
         lineages = [one for one in lineages if only.pick(one.folders)]
     limits = {
-        project_at(Path(folder).expanduser()): days for folder, days in policy.projects.items()
+        Project.at(Path(folder).expanduser()): days for folder, days in policy.projects.items()
     }
     going: list[Expiring] = []
     left: list[Expiring] = []

@@ -1,16 +1,17 @@
-"""Messages and usage as a store keeps them, and back."""
+"""What a store keeps of a session, and back: messages, usage, snapshots of the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from msgspec import Raw
+import msgspec
+from msgspec import Raw, Struct
 
 from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.engine import answer_tokens_of, first_int, prompt_tokens_of
 from foldaway.search import clean, extract_searchable
-from foldaway.stores import NewMessage, SessionInfo, StoredMessage, TurnUsage
+from foldaway.stores import NewMessage, SessionInfo, Store, StoredMessage, StoredView, TurnUsage
 from foldaway.transcript import Message, ToolCall, ToolResult
 
 _NO_NAMES: Mapping[str, str] = {}
@@ -20,10 +21,15 @@ conversation."""
 
 
 def new_message(
-    message: Message, tokens: int, *, body: bytes | Raw | None = None,
-    names: Mapping[str, str] = _NO_NAMES, time: float | None = None, key: str = "",
+    message: Message,
+    tokens: int,
+    *,
+    body: bytes | Raw | None = None,
+    names: Mapping[str, str] = _NO_NAMES,
+    time: float | None = None,
+    key: str = "",
     generated: bool = False,
-) -> NewMessage:  # fmt: skip
+) -> NewMessage:
     """Return a message as it is appended: its payload, what it is found by, its tokens.
 
     `body` is what is kept as its payload, if that is not the message's own.
@@ -37,9 +43,15 @@ def new_message(
         tools = tuple(dict.fromkeys((*tools, *map(clean, answered))))
         role = "tool" if len(results) == len(message.parts) else role
     return NewMessage(
-        body=dump_bytes(message.wire) if body is None else body, role=role, text=found.text,
-        tools=tools, time=time, key=key, tokens=tokens, generated=generated,
-    )  # fmt: skip
+        body=dump_bytes(message.wire) if body is None else body,
+        role=role,
+        text=found.text,
+        tools=tools,
+        time=time,
+        key=key,
+        tokens=tokens,
+        generated=generated,
+    )
 
 
 def tool_names(messages: Iterable[Message]) -> dict[str, str]:
@@ -96,16 +108,19 @@ def usage_in(rows: Iterable[StoredMessage]) -> tuple[TurnUsage, ...]:
             name = str(wire.get("id") or row.position)
             first = found[name].position if name in found else row.position
             found[name] = turn_usage(
-                cast("dict[str, Any]", usage), position=first, time=row.time,
+                cast("dict[str, Any]", usage),
+                position=first,
+                time=row.time,
                 model=str(wire.get("model") or ""),
-            )  # fmt: skip
+            )
     return tuple(found.values())
 
 
 def _count_cached(usage: Mapping[str, Any]) -> int:
     """Return how many tokens of a prompt the provider had in its cache."""
-    found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount",
-                      "cached_content_token_count")  # fmt: skip
+    found = first_int(
+        usage, "cache_read_input_tokens", "cachedContentTokenCount", "cached_content_token_count"
+    )
     inside = ("prompt_tokens_details", "input_tokens_details")
     return found or _first_inside(usage, inside, "cached_tokens")
 
@@ -115,3 +130,32 @@ def _first_inside(usage: Mapping[str, Any], objects: Iterable[str], name: str) -
     given = (usage.get(one) for one in objects)
     inner = (cast("Mapping[str, Any]", one) for one in given if isinstance(one, Mapping))
     return next((found for one in inner if (found := first_int(one, name))), 0)
+
+
+class _Between(Struct, frozen=True):
+    """A snapshot that was taken between two compactions, and the view that it belongs to."""
+
+    session_id: str
+    view: int
+    snapshot: Raw
+
+
+_BETWEEN = msgspec.json.Decoder(_Between)
+
+
+def snapshot_of(store: Store, info: SessionInfo, view: StoredView | None) -> bytes:
+    """Return what an engine goes on from: what was learnt since the view was made, or with it."""
+    saved = store.state(info.id)
+    if saved:
+        between = _BETWEEN.decode(saved)
+        if (between.session_id, between.view) == (info.id, info.view):
+            return bytes(between.snapshot)
+    return b"" if view is None else view.state
+
+
+def save_snapshot(store: Store, info: SessionInfo, snapshot: bytes) -> None:
+    """Keep what was learnt since the last compaction: pauses, calibration. Nothing is kept if
+    the session has another view by now: what it tells of may have been erased.
+    """
+    between = _Between(info.id, info.view, Raw(snapshot))
+    store.save_state(info.id, msgspec.json.encode(between), view=info.view)

@@ -67,6 +67,8 @@ _BEFORE = frozenset({"response.created", "response.queued", "response.in_progres
 """Events of OpenAI's Responses that come before the request was looked at."""
 _COMPILED = tuple((sign, re.compile(sign.words, re.IGNORECASE)) for sign in SIGNS)
 _READ_CHARS = 4_000
+_SMALLER = 0.98
+"""What a request must come to beside the one that was refused, to be worth another try."""
 
 
 class Refusal(Struct, frozen=True, gc=False):
@@ -75,6 +77,10 @@ class Refusal(Struct, frozen=True, gc=False):
     means: TooBig
     provider: str
     limit: int | None = None
+
+    def is_met_by(self, size: float, refused: float) -> bool:
+        """Return whether a request is so much smaller than the refused one that it may pass."""
+        return size < _SMALLER * refused
 
 
 def refusal_of(error: BaseException) -> Refusal | None:
@@ -155,27 +161,33 @@ class RefusedRequest(Exception):
         super().__init__(text)
         self.status_code, self.body = status, body
 
+    @property
+    def refusal(self) -> Refusal | None:
+        """What it says about the size of the request, None if it says nothing of it."""
+        return refusal_of(self)
 
-def find_telling(read: bytes) -> dict[str, Any] | None:
-    """Return the first event that says whether the request was taken, None as long as none does."""
-    complete, _, _ = read.replace(b"\r\n", b"\n").rpartition(b"\n\n")
-    for line in complete.split(b"\n"):
-        if line[:5] == b"data:":
-            try:
-                event = fields_of(parse(line[5:].strip()))
-            except NotReadable:
-                return {}
-            if event.get("type") not in _BEFORE:
-                return event
-    return None
+    @classmethod
+    def find_in(cls, read: bytes) -> tuple[bool, RefusedRequest | None]:
+        """Return whether a stream, as far as it was read, says if the request was taken, and the
+        error that it tells, None if it tells none.
+        """
+        complete, _, _ = read.replace(b"\r\n", b"\n").rpartition(b"\n\n")
+        for line in complete.split(b"\n"):
+            if line[:5] == b"data:":
+                try:
+                    event = fields_of(parse(line[5:].strip()))
+                except NotReadable:
+                    return True, None
+                if event.get("type") not in _BEFORE:
+                    return True, cls._of_event(event)
+        return False, None
 
-
-def refusal_in(event: dict[str, Any]) -> RefusedRequest | None:
-    """Return the error that an event tells, None if it tells none."""
-    held = fields_of(event.get("response")) if event.get("type") == "response.failed" else event
-    said = fields_of(held.get("error"))
-    if not said:
-        if event.get("type") != "error":
-            return None
-        said = event  # an error of Responses has its fields in the event
-    return RefusedRequest(400, {"error": said}, str(said.get("message", "")))
+    @classmethod
+    def _of_event(cls, event: dict[str, Any]) -> RefusedRequest | None:
+        is_failed = event.get("type") == "response.failed"
+        said = fields_of((fields_of(event.get("response")) if is_failed else event).get("error"))
+        if not said:
+            if event.get("type") != "error":
+                return None
+            said = event  # an error of Responses has its fields in the event
+        return cls(400, {"error": said}, str(said.get("message", "")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias, get_args
 
@@ -15,16 +15,14 @@ from foldaway.facts import read_table
 from foldaway.search import Filters, Sort
 from foldaway.sessions.briefs import brief_session, remainder_of
 from foldaway.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
-from foldaway.sessions.hiding import PLACEHOLDER
-from foldaway.sessions.library import Library
-from foldaway.sessions.project import SPEAKERS, may_leave
-from foldaway.sessions.rows import payloads
-from foldaway.sessions.tool_rows import (
+from foldaway.sessions.hiding import PLACEHOLDER, SPEAKERS, may_leave
+from foldaway.sessions.library import (
     LEAST_TOKENS,
     MARK,
     MOST_CHARS_PER_TOKEN,
     MOST_TOKENS,
     TOKENS,
+    Library,
     beginning,
     cut_row,
     date_of,
@@ -33,8 +31,9 @@ from foldaway.sessions.tool_rows import (
     largest,
     list_first,
 )
+from foldaway.sessions.rows import payloads
 from foldaway.stores import SessionFilter, SessionInfo
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 MOST_HITS = 20
 """Of one search; as many as the command line and a page of recent sessions show."""
@@ -69,6 +68,15 @@ TOOLS: tuple[SessionTool, ...] = tuple(
     replace(tool, description=f"{tool.description} {MARK}")
     for tool in read_table("tools", dict[str, list[SessionTool]], "foldaway.sessions")["tools"]
 )
+
+
+def past_tools(agents: Iterable[str]) -> tuple[SessionTool, ...]:
+    """Return the tools; a search may ask for sessions of these agents, and of plain files."""
+    search, *others = TOOLS
+    fields = search.parameters["properties"]
+    source = {**fields["source"], "enum": [*agents, *fields["source"]["enum"]]}
+    parameters = {**search.parameters, "properties": {**fields, "source": source}}
+    return (replace(search, parameters=parameters), *others)
 
 
 class Answered(Struct, frozen=True):
@@ -118,20 +126,27 @@ def _fail(library: Library, sentence: str) -> Answered:
 def _search(library: Library, arguments: Asked) -> dict[str, Any]:
     roles = (_one_of(arguments, "role", SPEAKERS),) if arguments.get("role") else SPEAKERS
     filters = Filters(
-        roles=roles, sources=_names(arguments, "source"), tools=_names(arguments, "tool"),
-        since=_moment(arguments, "since"), until=_moment(arguments, "until"),
+        roles=roles,
+        sources=_names(arguments, "source"),
+        tools=_names(arguments, "tool"),
+        since=_moment(arguments, "since"),
+        until=_moment(arguments, "until"),
         sessions=tuple(library.find(name).id for name in _names(arguments, "session")),
         folders=library.folders(),
-    )  # fmt: skip
+    )
     sort: Sort = (
         _one_of(arguments, "sort", get_args(Sort)) if arguments.get("sort") else "relevance"
     )
     found = discover(
-        library.store, str(arguments["query"]), filters=filters,
-        kinds=() if arguments.get("subagents") else ("main",), sort=sort,
-        most=min(max(int(arguments.get("most") or 5), 1), MOST_HITS), around=2,
+        library.store,
+        str(arguments["query"]),
+        filters=filters,
+        kinds=() if arguments.get("subagents") else ("main",),
+        sort=sort,
+        most=min(max(int(arguments.get("most") or 5), 1), MOST_HITS),
+        around=2,
         show=library.show,
-    )  # fmt: skip
+    )
     # a session may go on in another folder than the one where the hit was said
     hits = [hit for hit in found if library.is_offered(library.store.session(hit.session))]
     if not hits:
@@ -143,10 +158,14 @@ def _hits(library: Library, hits: list[Hit], max_tokens: int) -> dict[str, Any]:
     """Return hits, then the messages around them, the nearest first, as many as fit."""
     heads = [_head(library, hit) for hit in hits]
     near = sorted(
-        ((abs(row.position - hit.position), at, row) for at, hit in enumerate(hits)
-         for row in hit.window if row.position != hit.position),
+        (
+            (abs(row.position - hit.position), at, row)
+            for at, hit in enumerate(hits)
+            for row in hit.window
+            if row.position != hit.position
+        ),
         key=lambda one: one[:2],
-    )  # fmt: skip
+    )
 
     def build(count: int) -> dict[str, Any]:
         around: dict[int, list[ShownMessage]] = {}
@@ -256,9 +275,10 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
     start, stop = place.reference.positions
     rows = library.store.read(place.session_id, start, stop)
     kept = [
-        (row, payload) for row, payload in zip(rows, payloads(rows), strict=True)
+        (row, payload)
+        for row, payload in zip(rows, payloads(rows), strict=True)
         if may_leave(row.role, payload)
-    ]  # fmt: skip
+    ]
     # secrets are looked for in the whole text: a page may hide what gives them away. A line end
     # parts the messages; within one it is an escape
     text = library.show("[" + ",\n".join(dump_text(payload) for _, payload in kept) + "]")
@@ -301,13 +321,19 @@ def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
 def _compact(library: Library, arguments: Asked) -> dict[str, Any]:
     info, max_tokens = _find_named(library, arguments), _max_tokens(arguments)
     left = remainder_of(
-        library.store, info, show=library.show, tokens=int(_COMPACTED_SHARE * max_tokens),
+        library.store,
+        info,
+        show=library.show,
+        tokens=int(_COMPACTED_SHARE * max_tokens),
         focus=str(arguments.get("focus") or ""),
-    )  # fmt: skip
+    )
     facts: dict[str, Any] = {
-        **library.about(info), "tokens_before": left.tokens_before,
-        "tokens_after": left.tokens_after, "folded": left.folded, "summary": left.summary,
-    }  # fmt: skip
+        **library.about(info),
+        "tokens_before": left.tokens_before,
+        "tokens_after": left.tokens_after,
+        "folded": left.folded,
+        "summary": left.summary,
+    }
     if left.why_not:
         facts["unchanged"] = beginning(left.why_not)
     rows = left.rows[::-1]  # the newest first, as many as fit
@@ -345,11 +371,14 @@ def _status(library: Library, arguments: Asked) -> dict[str, Any]:
     if name:
         info, show = library.find(name), library.show
         found |= {
-            **library.about(info), "source_id": beginning(show(info.source_id)),
-            "goal": beginning(show(info.goal)), "model": beginning(info.model),
+            **library.about(info),
+            "source_id": beginning(show(info.source_id)),
+            "goal": beginning(show(info.goal)),
+            "model": beginning(info.model),
             "tokens": info.tokens,
-            "compactions": info.compactions, **_pins(library, info.id),
-        }  # fmt: skip
+            "compactions": info.compactions,
+            **_pins(library, info.id),
+        }
     return found
 
 
@@ -368,11 +397,14 @@ def _pins(library: Library, session_id: str) -> dict[str, Any]:
 
 
 _ANSWERS: Mapping[str, Answer] = {
-    "foldaway_sessions_search": _search, "foldaway_sessions_read": _read,
-    "foldaway_sessions_recall": _recall, "foldaway_sessions_brief": _brief,
-    "foldaway_sessions_compact": _compact, "foldaway_sessions_status": _status,
+    "foldaway_sessions_search": _search,
+    "foldaway_sessions_read": _read,
+    "foldaway_sessions_recall": _recall,
+    "foldaway_sessions_brief": _brief,
+    "foldaway_sessions_compact": _compact,
+    "foldaway_sessions_status": _status,
     "foldaway_sessions_pin": _pin,
-}  # fmt: skip
+}
 
 
 def _max_tokens(arguments: Asked) -> int:
@@ -396,8 +428,9 @@ def _moment(arguments: Asked, name: str) -> float | None:
         given = datetime.fromisoformat(str(said))
         seconds = given.timestamp()
     except (ValueError, OverflowError, OSError):
-        raise _Misused(f"{name} is {said!r}: give a day such as 2026-01-31, or with a time "
-                       "2026-01-31T12:00") from None  # fmt: skip
+        raise _Misused(
+            f"{name} is {said!r}: give a day such as 2026-01-31, or with a time 2026-01-31T12:00"
+        ) from None
     is_day = name == "until" and len(str(said)) <= len("2026-01-31")
     return seconds + (_DAY_SECONDS if is_day else 0)
 

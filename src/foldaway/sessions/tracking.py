@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from foldaway.dialects import dialect_named, dump_bytes, parse
-from foldaway.facts import carried_summary, recognize, summary_body, summary_of
+from foldaway.facts import carried_summary, recognize, summary_body
 from foldaway.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, join_edits
 from foldaway.sessions.matching import Alignment, align, count_same, digest, digest_of_key
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult, View
@@ -73,51 +73,17 @@ class ListPlace(Struct, frozen=True):
         return self.shown is None and not self.alignment.spans and self.heads[0] == self.heads[1]
 
 
-class Tracker:
-    """The digests of a log, and those of the list that a host handed over last."""
+class _Digests:
+    """What messages say, by a host's own function if it has one; which of them are system messages
+    is kept.
+    """
 
-    def __init__(self, same: Same | None = None) -> None:
+    def __init__(self, same: Same | None) -> None:
         self._same = same
-        self._log: Sequence[Message] = ()
-        self._as_given: Mapping[int, Message] = {}
-        self._dialect = ""
-        self._known: list[bytes] = []
-        self._seals: Sequence[bytes] = ()
-        self._given: dict[bytes, bytes] = {}
-        self._last: Sequence[bytes] = ()
-        self._generated: dict[int, tuple[Message, bytes]] = {}
         self._systems: set[bytes] = set()
-        self._joined: set[tuple[bytes, bytes]] = set()
 
-    def load(
-        self, log: Sequence[Message], dialect: str, given: Mapping[int, Message] | None = None,
-        seals: Sequence[bytes] = (),
-    ) -> None:  # fmt: skip
-        """Begin with the log of a session, which may grow; it is read when a list is followed.
-
-        `given` has messages as the host sent them, by position, if the log has them otherwise:
-        without a summary that was merged into them. `seals` are those of the messages as they came.
-        """
-        if dialect != self._dialect:
-            self._given = {}
-        self._log, self._as_given = log, {} if given is None else given
-        self._known, self._last, self._dialect, self._seals = [], (), dialect, seals
-
-    def _decode(self, given: HostList, at: int) -> Message:
-        (message,) = dialect_named(self._dialect).decode([given.payload(at)], at)
-        return message
-
-    def _catch_up(self) -> list[bytes]:
-        """Return the digests of the log."""
-        known = self._known
-        known += [self._of(self._message(at)) for at in range(len(known), len(self._log))]
-        return known
-
-    def _message(self, at: int) -> Message:
-        """Return a message of the log as the host sent it."""
-        return self._as_given.get(at) or self._log[at]
-
-    def _of(self, message: Message) -> bytes:
+    def of(self, message: Message) -> bytes:
+        """Return the digest of a message."""
         if self._same is not None and message.wire is not None:
             made = digest_of_key(self._same(message.wire))
         else:
@@ -126,25 +92,80 @@ class Tracker:
             self._systems.add(made)
         return made
 
+    def head(self, digests: Sequence[bytes]) -> int:
+        """Return with how many system messages a list begins."""
+        others = (at for at, one in enumerate(digests) if one not in self._systems)
+        return next(others, len(digests))
+
+
+class _KnownLog(Struct):
+    """The log of a session, which may grow, as its host sent it."""
+
+    messages: Sequence[Message] = ()
+    given: Mapping[int, Message] = {}
+    """Those that the log has otherwise, by position: without a summary merged into them."""
+    dialect: str = ""
+    seals: Sequence[bytes] = ()
+    """Of the messages as they came, until a list is compared."""
+    digests: list[bytes] = []
+
+    def message(self, at: int) -> Message:
+        """Return a message as the host sent it."""
+        return self.given.get(at) or self.messages[at]
+
+
+class Tracker:
+    """The digests of a log, and those of the list that a host handed over last."""
+
+    def __init__(self, same: Same | None = None) -> None:
+        self._digests, self._log = _Digests(same), _KnownLog()
+        self._given: dict[bytes, bytes] = {}
+        self._last: Sequence[bytes] = ()
+        self._generated: dict[int, tuple[Message, bytes]] = {}
+        self._joined: set[tuple[bytes, bytes]] = set()
+
+    def load(
+        self,
+        log: Sequence[Message],
+        dialect: str,
+        given: Mapping[int, Message] | None = None,
+        seals: Sequence[bytes] = (),
+    ) -> None:
+        """Begin with the log of a session, which may grow; it is read when a list is followed.
+
+        `given` has messages as the host sent them, by position, if the log has them otherwise:
+        without a summary that was merged into them. `seals` are those of the messages as they came.
+        """
+        if dialect != self._log.dialect:
+            self._given = {}
+        self._log, self._last = _KnownLog(log, {} if given is None else given, dialect, seals), ()
+
+    def _decode(self, given: HostList, at: int) -> Message:
+        (message,) = dialect_named(self._log.dialect).decode([given.payload(at)], at)
+        return message
+
+    def _catch_up(self) -> list[bytes]:
+        """Return the digests of the log."""
+        log = self._log
+        new = range(len(log.digests), len(log.messages))
+        log.digests += [self._digests.of(log.message(at)) for at in new]
+        return log.digests
+
     def _heads(self, digests: Sequence[bytes]) -> tuple[int, int]:
         """Return with how many system messages a list begins, and with how many the log does; a
         log that is still empty takes those of the list as they are.
         """
-        known = self._catch_up()
-        return (self._head(digests), self._head(known)) if known else (0, 0)
-
-    def _head(self, digests: Sequence[bytes]) -> int:
-        others = (at for at, one in enumerate(digests) if one not in self._systems)
-        return next(others, len(digests))
+        known, head = self._catch_up(), self._digests.head
+        return (head(digests), head(known)) if known else (0, 0)
 
     def digests(self, given: HostList) -> list[bytes]:
         """Return the digests of a host's list; only messages that are new are read."""
         seals, found = [sha256(raw).digest() for raw in given.raws], dict[bytes, bytes]()
-        self._given |= zip(self._seals, self._catch_up(), strict=False)
-        self._seals = ()
+        self._given |= zip(self._log.seals, self._catch_up(), strict=False)
+        self._log.seals = ()
         for at, one in enumerate(seals):
             made = self._given.get(one) or found.get(one)
-            found[one] = made or self._of(self._decode(given, at))
+            found[one] = made or self._digests.of(self._decode(given, at))
         self._given = found
         return [found[one] for one in seals]
 
@@ -155,19 +176,19 @@ class Tracker:
 
     def is_continued_by(self, digests: Sequence[bytes]) -> bool:
         """Return whether a list is all of the one that was handed over last, and more."""
-        was, now = (one[self._head(one) :] for one in (self._last, digests))
+        was, now = (one[self._digests.head(one) :] for one in (self._last, digests))
         return 0 < len(was) < len(now) and count_same(was, now) == len(was)
 
     def place(self, given: HostList, digests: Sequence[bytes], views: Iterable[View]) -> ListPlace:
         """Return where a list belongs: in the log, or in what the model sees of it. `views` are
         how that is shown now and was before, the newest first; no more are asked for than needed.
         """
-        log, known, heads = self._log, self._catch_up(), self._heads(digests)
+        log, known, heads = self._log.messages, self._catch_up(), self._heads(digests)
 
         def message_given(at: int) -> Message:
             return self._decode(given, at)
 
-        found = align(digests, known, message_given, self._message, heads, self._joined)
+        found = align(digests, known, message_given, self._log.message, heads, self._joined)
         best, asked = ListPlace(found, found.known, len(log), heads=heads), iter(views)
         while not best.is_whole and best.alignment.given < len(digests):
             view = next(asked, None)
@@ -179,9 +200,13 @@ class Tracker:
             marks = [known[one.start] if one.is_kept else self._mark(one) for one in shown]
             both = (heads[0], sum(one.stop <= heads[1] for one in shown[: heads[1]]))
             seen = align(
-                digests, marks, message_given, lambda at, of=shown: of[at].message, both,
+                digests,
+                marks,
+                message_given,
+                lambda at, of=shown: of[at].message,
+                both,
                 self._joined,
-            )  # fmt: skip
+            )
             reach = shown[seen.known - 1].stop if seen.known else 0
             if reach > best.reach:
                 best = ListPlace(seen, reach, len(log), shown, heads)
@@ -200,7 +225,7 @@ class Tracker:
         with how many system messages it begins.
         """
         known = self._catch_up()
-        return head + count_same(digests[head:], known[self._head(known) :])
+        return head + count_same(digests[head:], known[self._digests.head(known) :])
 
     def course(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> Course:
         """Return what a list is that lacks some of what is known."""
@@ -208,7 +233,7 @@ class Tracker:
         if not has and place.alignment.rest is None:
             return "rewind"
         own, known = place.heads
-        is_told = place.reach > known or (own and digests[:own] == self._known[:known])
+        is_told = place.reach > known or (own and digests[:own] == self._log.digests[:known])
         if is_told and lacks <= MOST_VOLATILE and has >= lacks:
             return "compression" if self._is_shifted(place, digests) else "volatile"
         if self._is_compacted(place, given, digests):
@@ -219,11 +244,18 @@ class Tracker:
         """Return whether a host only sends its newest messages: an answer or a result is gone, and
         something after it is there, in another place than it had.
         """
-        there, length = digests[place.alignment.given :], len(self._log)
-        gone = next((at for at in range(place.reach, length) if _is_telling(self._log[at])
-                     and self._known[at] not in there), length)  # fmt: skip
+        log, known = self._log.messages, self._log.digests
+        there, length = digests[place.alignment.given :], len(log)
+        gone = next(
+            (
+                at
+                for at in range(place.reach, length)
+                if _is_telling(log[at]) and known[at] not in there
+            ),
+            length,
+        )
         return any(
-            self._known[at] in there and there[at - place.reach] != self._known[at]
+            known[at] in there and there[at - place.reach] != known[at]
             for at in range(gone + 1, length)
         )
 
@@ -231,14 +263,15 @@ class Tracker:
         """Return whether a host compacted its list: it has a summary where something else was, or
         goes on with the newest answers and results.
         """
-        start, length = place.alignment.given, len(self._log)
+        log = self._log.messages
+        start, length = place.alignment.given, len(log)
         newest = range(max(length - _TELLING_TAIL, place.reach), length)
-        telling = {self._known[at] for at in newest if _is_telling(self._log[at])}
+        telling = {self._log.digests[at] for at in newest if _is_telling(log[at])}
         if not telling.isdisjoint(digests[start:]):
             return not self._is_edited(place, given, digests)
-        decode = dialect_named(self._dialect).decode
+        decode = dialect_named(self._log.dialect).decode
         first = decode([parse(raw) for raw in given.raws[start : start + 2]], start)
-        return any(summary_of(one) is not None for one in recognize(first)) or any(
+        return any(one.origin == "summary" for one in recognize(first)) or any(
             carried_summary(one) is not None for one in first
         )
 
@@ -249,9 +282,9 @@ class Tracker:
         start, at = place.alignment.given, place.reach
         if place.shown is not None or at <= place.heads[1]:
             return False
-        follows = self._known[at + 1 : at + 2]
+        follows = self._log.digests[at + 1 : at + 2]
         is_alone = bool(follows) and digests[start + 1 : start + 2] == follows
-        was = self._log[at].wire
+        was = self._log.messages[at].wire
         return is_alone and len(dump_bytes(parse(given.raws[start]))) >= len(dump_bytes(was))
 
 
@@ -287,9 +320,12 @@ def cut_view(view: View, length: int) -> View | None:
 
 
 def edits_to(
-    view: View, log: Sequence[Message], place: ListPlace, appended: Mapping[int, int],
+    view: View,
+    log: Sequence[Message],
+    place: ListPlace,
+    appended: Mapping[int, int],
     payload: Callable[[Message], Any],
-) -> tuple[Edit, ...]:  # fmt: skip
+) -> tuple[Edit, ...]:
     """Return the steps from a host's list to what the model should see.
 
     `appended` has the positions of the log that the rest of the list became, with their places
@@ -336,9 +372,11 @@ def _by_position(view: View, payload: Callable[[Message], Any]) -> Iterator[Edit
 
 
 def _steps(
-    shown: list[Shown], cover: Mapping[Key, int], held: Mapping[int, int],
+    shown: list[Shown],
+    cover: Mapping[Key, int],
+    held: Mapping[int, int],
     payload: Callable[[Message], Any],
-) -> Iterator[Edit]:  # fmt: skip
+) -> Iterator[Edit]:
     at = 0
     while at < len(shown):
         one = shown[at]

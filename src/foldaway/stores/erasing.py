@@ -10,8 +10,16 @@ from msgspec import Struct
 from foldaway.stores.bodies import expand, pack, squeeze, unpack
 from foldaway.stores.database import BodyKey, MessageRow, Statements, Value
 from foldaway.stores.lineage import update
-from foldaway.stores.log import Ready, first_ask_of, message_row, pieces, split_in_chunks
+from foldaway.stores.log import (
+    Ready,
+    first_ask_of,
+    message_row,
+    pack_messages,
+    pieces,
+    split_in_chunks,
+)
 from foldaway.stores.rows import Found, Space, fetch_own, fold_titles
+from foldaway.stores.values import NewMessage
 
 Holds: TypeAlias = Callable[[bytes], bool]
 """Whether JSON, or a text in UTF-8, has the words."""
@@ -38,12 +46,22 @@ class HeldPiece(Struct, frozen=True):
     data: bytes = b""
     key: BodyKey = None
 
+    def reword(self, owner_id: str, position: int, new: NewMessage) -> Rewording:
+        """Return the change that puts another message in its place, packed already."""
+        (ready,) = pack_messages([new])
+        return Rewording(owner_id, position, self.key, ready)
+
     @property
     def place(self) -> str:
         """Return where it is, in words."""
-        at = {"message": f", m{self.position}", "view": f", view {self.position}",
-              "pin": f", the note of the pin at m{self.position}", "session": ", its name or goal",
-              "state": ", its state", "frame": ", its frame"}.get(self.kind, "")  # fmt: skip
+        at = {
+            "message": f", m{self.position}",
+            "view": f", view {self.position}",
+            "pin": f", the note of the pin at m{self.position}",
+            "session": ", its name or goal",
+            "state": ", its state",
+            "frame": ", its frame",
+        }.get(self.kind, "")
         return f"session {self.session_id}{at}" if self.session_id else "a body that nobody uses"
 
 
@@ -88,9 +106,14 @@ def look_through(
 
 
 def reword(
-    space: Space, tx: Statements, root_id: str, changes: Sequence[Rewording], holds: Holds,
-    mend: Callable[[bytes], bytes], blank: bytes,
-) -> Reworded:  # fmt: skip
+    space: Space,
+    tx: Statements,
+    root_id: str,
+    changes: Sequence[Rewording],
+    holds: Holds,
+    mend: Callable[[bytes], bytes],
+    blank: bytes,
+) -> Reworded:
     """Take words out of the sessions of one root, all or nothing.
 
     Views that cover a changed message, or have the words, are dropped, and every session that is
@@ -98,9 +121,13 @@ def reword(
     process that still has the words in memory cannot bring them back. `mend` takes the words out
     of JSON.
     """
-    names = [str(row[0]) for row in tx.rows(
-        "SELECT id FROM sessions WHERE tenant = ? AND root = ? ORDER BY id", (space.tenant, root_id)
-    )]  # fmt: skip
+    names = [
+        str(row[0])
+        for row in tx.rows(
+            "SELECT id FROM sessions WHERE tenant = ? AND root = ? ORDER BY id",
+            (space.tenant, root_id),
+        )
+    ]
     sessions = [fetch_own(space, tx, name) for name in names]
     first = _write_changes(space, tx, sessions, changes)
     views, touched = 0, list[str]()
@@ -171,9 +198,13 @@ def _users(space: Space, tx: Statements, found: Mapping[BodyKey, bytes]) -> Iter
         ):
             used.add(key)
             yield HeldPiece("frame", name, root, 0, found[key], key)
-        used.update(row[0] for row in tx.rows(
-            f"SELECT part FROM parts WHERE tenant = ? AND part IN ({marks})", (space.tenant, *some)
-        ))  # fmt: skip
+        used.update(
+            row[0]
+            for row in tx.rows(
+                f"SELECT part FROM parts WHERE tenant = ? AND part IN ({marks})",
+                (space.tenant, *some),
+            )
+        )
     yield from (HeldPiece("unused", data=found[key], key=key) for key in found if key not in used)
 
 
@@ -354,9 +385,16 @@ def _show_log(space: Space, tx: Statements, session: Found, number: int, blank: 
     tx.run(
         "INSERT INTO views (tenant, session, number, previous, created, reason, length, items,"
         " state, report) VALUES (?, ?, ?, 0, ?, 'erasure', 0, ?, ?, ?)",
-        (space.tenant, session.key, number, space.database.now(tx), squeeze(blank), squeeze(b""),
-         squeeze(b"")),
-    )  # fmt: skip
+        (
+            space.tenant,
+            session.key,
+            number,
+            space.database.now(tx),
+            squeeze(blank),
+            squeeze(b""),
+            squeeze(b""),
+        ),
+    )
 
 
 def _count_again(space: Space, tx: Statements, session: Found) -> None:
@@ -367,16 +405,22 @@ def _count_again(space: Space, tx: Statements, session: Found) -> None:
         inside = "m.tenant = ? AND m.session = ? AND m.position >= ? AND m.position < ?"
         row = tx.row(f"SELECT coalesce(sum(m.tokens), 0) FROM messages m WHERE {inside}", part)
         tokens += int(row[0]) if row else 0
-        said = () if ask else tx.rows(
-            "SELECT b.tenant, b.key, b.parts, b.packed FROM messages m JOIN bodies b"
-            f" ON b.tenant = m.tenant AND b.key = m.body WHERE {inside} AND m.role = 'user'"
-            " AND m.generated = 0 ORDER BY m.position LIMIT ?",
-            (*part, _ASKED),
-        )  # fmt: skip
-        ask = ask or first_ask_of([
-            MessageRow(None, "user", "", 0.0, "", 0, 0, unpack(tx, *one)[1].decode())
-            for one in said
-        ])  # fmt: skip
+        said = (
+            ()
+            if ask
+            else tx.rows(
+                "SELECT b.tenant, b.key, b.parts, b.packed FROM messages m JOIN bodies b"
+                f" ON b.tenant = m.tenant AND b.key = m.body WHERE {inside} AND m.role = 'user'"
+                " AND m.generated = 0 ORDER BY m.position LIMIT ?",
+                (*part, _ASKED),
+            )
+        )
+        ask = ask or first_ask_of(
+            [
+                MessageRow(None, "user", "", 0.0, "", 0, 0, unpack(tx, *one)[1].decode())
+                for one in said
+            ]
+        )
     row = tx.row(
         "SELECT title FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, session.key)
     )

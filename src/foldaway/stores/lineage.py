@@ -37,9 +37,14 @@ _SHARING: tuple[Descent, ...] = ("branch", "compression")
 
 
 def create(
-    space: Space, tx: Statements, new: NewSession, *, parent_id: str = "", descent: Descent = "",
+    space: Space,
+    tx: Statements,
+    new: NewSession,
+    *,
+    parent_id: str = "",
+    descent: Descent = "",
     at: int | None = None,
-) -> SessionInfo:  # fmt: skip
+) -> SessionInfo:
     """Make a session. A branch shares its parent's log up to `at`, the whole if it is None."""
     if not parent_id:
         return insert(space, tx, new, None, descent="", at=0).info
@@ -58,9 +63,14 @@ def create(
 
 
 def insert(
-    space: Space, tx: Statements, new: NewSession, parent: Found | None, *, descent: Descent,
+    space: Space,
+    tx: Statements,
+    new: NewSession,
+    parent: Found | None,
+    *,
+    descent: Descent,
     at: int,
-) -> Found:  # fmt: skip
+) -> Found:
     """Write the row of a new session, and what it shares with its parent."""
     database, tenant = space.database, space.tenant
     now = database.now(tx)
@@ -72,19 +82,34 @@ def insert(
     title = plain(new.title) or _number_title(space, tx, parent, descent)
     first_ask = heir.first_ask if heir and at else ""
     row: dict[str, Value] = {
-        "key": database.new_key(tx), "tenant": tenant, "id": name,
+        "key": database.new_key(tx),
+        "tenant": tenant,
+        "id": name,
         "parent": parent.info.id if parent else "",
-        "root": parent.info.root_id if parent and descent != "reset" else name, "descent": descent,
-        "forked_at": at, "dialect": plain(new.dialect), "title": title,
+        "root": parent.info.root_id if parent and descent != "reset" else name,
+        "descent": descent,
+        "forked_at": at,
+        "dialect": plain(new.dialect),
+        "title": title,
         "goal": plain(new.goal) or (heir.goal if heir else ""),
-        "model": plain(new.model) or (heir.model if heir else ""), "source": plain(new.source),
-        "source_id": plain(new.source_id), "kind": new.kind,
-        "cwd": plain(new.cwd) or (heir.cwd if heir else ""), "mode": new.mode, "started": started,
-        "updated": started, "ended": None, "end_reason": "", "length": at, "view": 0,
-        "compactions": 0, "tokens": tokens_of(space, tx, parent, at) if parent and at else 0,
-        "first_ask": first_ask, "folded": fold_titles(title, first_ask),
+        "model": plain(new.model) or (heir.model if heir else ""),
+        "source": plain(new.source),
+        "source_id": plain(new.source_id),
+        "kind": new.kind,
+        "cwd": plain(new.cwd) or (heir.cwd if heir else ""),
+        "mode": new.mode,
+        "started": started,
+        "updated": started,
+        "ended": None,
+        "end_reason": "",
+        "length": at,
+        "view": 0,
+        "compactions": 0,
+        "tokens": tokens_of(space, tx, parent, at) if parent and at else 0,
+        "first_ask": first_ask,
+        "folded": fold_titles(title, first_ask),
         "frame": _frame(space, tx, new.frame, parent if heir else None),
-    }  # fmt: skip
+    }
     tx.run(
         f"INSERT INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
         list(row.values()),
@@ -153,9 +178,11 @@ def find(
 
 
 _SHORT_NAMES: tuple[tuple[str, tuple[type, ...]], ...] = (
-    ("substr(s.id, 1, ?) = ?", (int, str)), ("substr(s.source_id, 1, ?) = ?", (int, str)),
-    ("substr(s.id, length(s.id) - ? + 1) = ?", (int, str)), ("lower(s.title) = lower(?)", (str,)),
-)  # fmt: skip
+    ("substr(s.id, 1, ?) = ?", (int, str)),
+    ("substr(s.source_id, 1, ?) = ?", (int, str)),
+    ("substr(s.id, length(s.id) - ? + 1) = ?", (int, str)),
+    ("lower(s.title) = lower(?)", (str,)),
+)
 """Short names of a session, each with what its places take: the length of the name, or the name."""
 _LAST = "last"
 
@@ -291,11 +318,14 @@ def leaves(
             (space.tenant, *some),
         )
         found.update((row[0], as_lean(space, row).info) for row in rows)
-        rotated.update(row[0] for row in tx.rows(
-            "SELECT parent FROM sessions WHERE tenant = ? AND parent <> ''"
-            f" AND descent = 'compression' AND parent IN ({marks})",
-            (space.tenant, *some),
-        ))  # fmt: skip
+        rotated.update(
+            row[0]
+            for row in tx.rows(
+                "SELECT parent FROM sessions WHERE tenant = ? AND parent <> ''"
+                f" AND descent = 'compression' AND parent IN ({marks})",
+                (space.tenant, *some),
+            )
+        )
     return {
         name: (info, newest_leaf(space, tx, name) if name in rotated else info)
         for name, info in found.items()
@@ -303,9 +333,16 @@ def leaves(
 
 
 def change(
-    space: Space, tx: Statements, session_id: str, *, title: str | None, goal: str | None,
-    model: str | None, dialect: str | None, frame: bytes | None,
-) -> SessionInfo:  # fmt: skip
+    space: Space,
+    tx: Statements,
+    session_id: str,
+    *,
+    title: str | None,
+    goal: str | None,
+    model: str | None,
+    dialect: str | None,
+    frame: bytes | None,
+) -> SessionInfo:
     """Set what is not None."""
     session = fetch_own(space, tx, session_id)
     values: dict[str, Value] = {

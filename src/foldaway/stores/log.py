@@ -70,9 +70,13 @@ def pack_messages(messages: Sequence[NewMessage]) -> list[Ready]:
 
 
 def append(
-    space: Space, tx: Statements, session_id: str, ready: Sequence[Ready], expect: int | None,
+    space: Space,
+    tx: Statements,
+    session_id: str,
+    ready: Sequence[Ready],
+    expect: int | None,
     references: Sequence[Reference] = (),
-) -> range:  # fmt: skip
+) -> range:
     """Write what is new, and where its references lead; return its positions."""
     session = head(space, tx, session_id)
     refuse_closed(space, tx, session)
@@ -249,10 +253,15 @@ def message_row(ready: Ready, body: object, now: float) -> MessageRow:
     """Return a message as a database writes it, its body already there."""
     message = ready.message
     return MessageRow(
-        body, plain(message.role), _as_json(message.tools),
-        now if message.time is None else message.time, plain(message.key), message.tokens,
-        int(message.generated), ready.text,
-    )  # fmt: skip
+        body,
+        plain(message.role),
+        _as_json(message.tools),
+        now if message.time is None else message.time,
+        plain(message.key),
+        message.tokens,
+        int(message.generated),
+        ready.text,
+    )
 
 
 def _as_json(names: Sequence[str]) -> str:
@@ -372,10 +381,13 @@ def _lines(space: Space, tx: Statements, wanted: Sequence[Piece]) -> dict[tuple[
         )
         for owner, position, role, tools, time, generated, dialect, *stored in rows:
             found[owner, position] = Line(
-                position=position, role=role, time=time, generated=bool(generated),
+                position=position,
+                role=role,
+                time=time,
+                generated=bool(generated),
                 tools=_from_json(tools),
                 written=unpack_written(tx, dialect, role, tools, *stored),
-            )  # fmt: skip
+            )
     return found
 
 

@@ -33,18 +33,28 @@ def health(space: Space, *, deep: bool) -> Health:
         problems.append(error.what)
     sessions, messages, text_bytes, unindexed = counts
     return Health(
-        backend=database.backend, version=database.version(), where=database.where,
-        schema=database.schema(), written_by=written_by, sessions=sessions, messages=messages,
-        text_bytes=text_bytes, stored_bytes=database.stored_bytes(), unindexed=unindexed,
+        backend=database.backend,
+        version=database.version(),
+        where=database.where,
+        schema=database.schema(),
+        written_by=written_by,
+        sessions=sessions,
+        messages=messages,
+        text_bytes=text_bytes,
+        stored_bytes=database.stored_bytes(),
+        unindexed=unindexed,
         problems=tuple(problems),
-    )  # fmt: skip
+    )
 
 
 def _read_writer(tx: Statements) -> str:
-    notes = [str(row[0]) for row in tx.rows(
-        "SELECT name FROM meta WHERE name LIKE ? OR name LIKE ? ORDER BY value, name",
-        ("created by %", "migrated by %"),
-    )]  # fmt: skip
+    notes = [
+        str(row[0])
+        for row in tx.rows(
+            "SELECT name FROM meta WHERE name LIKE ? OR name LIKE ? ORDER BY value, name",
+            ("created by %", "migrated by %"),
+        )
+    ]
     began = [] if notes and notes[0].startswith("created") else ["created before 0.2"]
     return ", ".join([*began, *notes])
 
@@ -183,9 +193,13 @@ def count_unshared(space: Space, tx: Statements, ids: Sequence[str]) -> int:
     going = {key_of(space, tx, name) for name in ids}
     total = 0
     for key in going:
-        places = {int(row[0]) for row in tx.rows(
-            "SELECT position FROM messages WHERE tenant = ? AND session = ?", (space.tenant, key)
-        )}  # fmt: skip
+        places = {
+            int(row[0])
+            for row in tx.rows(
+                "SELECT position FROM messages WHERE tenant = ? AND session = ?",
+                (space.tenant, key),
+            )
+        }
         for session, start, stop in tx.rows(
             "SELECT session, start, stop FROM segments WHERE tenant = ? AND owner = ?",
             (space.tenant, key),

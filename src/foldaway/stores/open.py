@@ -8,9 +8,10 @@ import secrets
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 from foldaway._core import log_event, make_private_folder
-from foldaway.errors import MissingExtra, StoreUnavailable
+from foldaway.errors import InvalidSetting, MissingExtra, StoreUnavailable
 from foldaway.stores.store import Store
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
@@ -22,9 +23,12 @@ _PROFILE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 def open_store(
-    where: str | os.PathLike[str], *, profile: str = "default", tenant: str = "",
+    where: str | os.PathLike[str],
+    *,
+    profile: str = "default",
+    tenant: str = "",
     read_only: bool = False,
-) -> Store:  # fmt: skip
+) -> Store:
     """Return the store of a profile; raise `StoreUnavailable`.
 
     `where` is a folder, which is made and holds one file for each profile; a file of its own,
@@ -32,6 +36,8 @@ def open_store(
     `:memory:`, a new store that goes with this process. What others may not read is theirs alone:
     folder 0700, file 0600.
     """
+    if not isinstance(cast("object", where), (str, os.PathLike)):
+        raise InvalidSetting("where", where, "a folder, a file, or the address of a server")
     place = os.fspath(where)
     if not _PROFILE.match(profile):
         raise StoreUnavailable(

@@ -15,10 +15,30 @@ from foldaway.stores.database import Database, Row, Statements
 from foldaway.stores.values import SessionInfo
 
 COLUMNS = (
-    "id", "parent", "root", "descent", "forked_at", "dialect", "title", "goal", "model", "source",
-    "source_id", "kind", "cwd", "mode", "started", "updated", "ended", "end_reason", "length",
-    "view", "compactions", "tokens", "first_ask",
-)  # fmt: skip
+    "id",
+    "parent",
+    "root",
+    "descent",
+    "forked_at",
+    "dialect",
+    "title",
+    "goal",
+    "model",
+    "source",
+    "source_id",
+    "kind",
+    "cwd",
+    "mode",
+    "started",
+    "updated",
+    "ended",
+    "end_reason",
+    "length",
+    "view",
+    "compactions",
+    "tokens",
+    "first_ask",
+)
 _FIELDS = tuple({"parent": "parent_id", "root": "root_id"}.get(name, name) for name in COLUMNS)
 LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"
 SELECT = (
@@ -138,10 +158,12 @@ def ids_of(space: Space, tx: Statements, keys: set[int]) -> dict[int, str]:
     return {
         key: str(row[0])
         for key in keys
-        if (row := tx.row(
-            "SELECT id FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, key)
-        ))
-    }  # fmt: skip
+        if (
+            row := tx.row(
+                "SELECT id FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, key)
+            )
+        )
+    }
 
 
 def plain(text: str) -> str:

@@ -77,9 +77,15 @@ class Store:
         return self._database.read_only
 
     def create(
-        self, new: NewSession, *, parent_id: str = "", descent: Descent = "", at: int | None = None,
-        messages: Sequence[NewMessage] = (), replaces: SessionInfo | None = None,
-    ) -> SessionInfo:  # fmt: skip
+        self,
+        new: NewSession,
+        *,
+        parent_id: str = "",
+        descent: Descent = "",
+        at: int | None = None,
+        messages: Sequence[NewMessage] = (),
+        replaces: SessionInfo | None = None,
+    ) -> SessionInfo:
         """Make a session, with its first `messages` in the same transaction.
 
         A `branch` shares the log of its parent up to the position `at`, the whole if it is
@@ -165,14 +171,28 @@ class Store:
         return self._read(lambda tx: lineage.newest_leaf(self._space, tx, session_id))
 
     def change(
-        self, session_id: str, *, title: str | None = None, goal: str | None = None,
-        model: str | None = None, dialect: str | None = None, frame: bytes | None = None,
-    ) -> SessionInfo:  # fmt: skip
+        self,
+        session_id: str,
+        *,
+        title: str | None = None,
+        goal: str | None = None,
+        model: str | None = None,
+        dialect: str | None = None,
+        frame: bytes | None = None,
+    ) -> SessionInfo:
         """Set what is not None."""
-        return self._write(lambda tx: lineage.change(
-            self._space, tx, session_id,
-            title=title, goal=goal, model=model, dialect=dialect, frame=frame,
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: lineage.change(
+                self._space,
+                tx,
+                session_id,
+                title=title,
+                goal=goal,
+                model=model,
+                dialect=dialect,
+                frame=frame,
+            )
+        )
 
     def end(self, session_id: str, reason: str) -> None:
         """Mark a session as ended."""
@@ -183,9 +203,13 @@ class Store:
         self._write(lambda tx: lineage.reopen(self._space, tx, session_id))
 
     def append(
-        self, session_id: str, messages: Sequence[NewMessage], *, expect: int | None = None,
+        self,
+        session_id: str,
+        messages: Sequence[NewMessage],
+        *,
+        expect: int | None = None,
         references: Sequence[Reference] = (),
-    ) -> range:  # fmt: skip
+    ) -> range:
         """Append messages, all or none; return their positions. They are found by their words.
 
         `references` are those under which messages are shown otherwise than they came, or are
@@ -261,16 +285,23 @@ class Store:
         )
 
     def rotate(
-        self, session_id: str, child: NewSession, new: NewView, *, expect: int,
+        self,
+        session_id: str,
+        child: NewSession,
+        new: NewView,
+        *,
+        expect: int,
         fence: int | None = None,
-    ) -> SessionInfo:  # fmt: skip
+    ) -> SessionInfo:
         """End a session and return the child that goes on with its log, under the new view.
 
         Title, goal, model, frame, pins and state are carried over. It raises what `commit` does.
         """
-        return self._write(lambda tx: views.rotate(
-            self._space, tx, session_id, child, new, expect=expect, fence=fence
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: views.rotate(
+                self._space, tx, session_id, child, new, expect=expect, fence=fence
+            )
+        )
 
     def save_state(self, session_id: str, state: bytes, *, view: int | None = None) -> None:
         """Keep what a session must remember between compactions; nothing is kept if its view is
@@ -359,9 +390,13 @@ class Store:
         if vacuum:
             self._database.reclaim()
         return Erased(
-            sessions=gone.sessions, messages=gone.messages, bodies=gone.bodies, bytes_before=before,
-            bytes_after=self._database.stored_bytes(), kept_for=gone.kept_for,
-        )  # fmt: skip
+            sessions=gone.sessions,
+            messages=gone.messages,
+            bodies=gone.bodies,
+            bytes_before=before,
+            bytes_after=self._database.stored_bytes(),
+            kept_for=gone.kept_for,
+        )
 
     def look_through(
         self, holds: Callable[[bytes], bool], tell: Callable[[int, int], object] | None = None
@@ -375,9 +410,14 @@ class Store:
             raise self._damage_error() from error
 
     def reword(
-        self, root_id: str, changes: Sequence[erasing.Rewording], holds: Callable[[bytes], bool],
-        *, mend: Callable[[bytes], bytes], blank: bytes,
-    ) -> erasing.Reworded:  # fmt: skip
+        self,
+        root_id: str,
+        changes: Sequence[erasing.Rewording],
+        holds: Callable[[bytes], bool],
+        *,
+        mend: Callable[[bytes], bytes],
+        blank: bytes,
+    ) -> erasing.Reworded:
         """Take words out of all sessions of one root, in one transaction: `changes` are messages
         and what they become.
 

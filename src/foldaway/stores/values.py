@@ -24,7 +24,8 @@ class NewSession(Struct, frozen=True, kw_only=True):
     """A session to be made. An empty `id` is filled in: the time and random digits."""
 
     id: str = ""
-    dialect: str
+    dialect: str = ""
+    """That of its messages; empty until the first of them tell."""
     title: str = ""
     goal: str = ""
     model: str = ""

@@ -73,9 +73,15 @@ def undo(
 
 
 def rotate(
-    space: Space, tx: Statements, session_id: str, child: NewSession, new: NewView, *, expect: int,
+    space: Space,
+    tx: Statements,
+    session_id: str,
+    child: NewSession,
+    new: NewView,
+    *,
+    expect: int,
     fence: int | None,
-) -> SessionInfo:  # fmt: skip
+) -> SessionInfo:
     """End a session and go on in a child that shares its whole log and begins with a view."""
     parent = _require_ready(space, tx, session_id, new, expect=expect, fence=fence)
     made = insert(space, tx, child, parent, descent="compression", at=parent.info.length)
@@ -187,9 +193,17 @@ def _write(space: Space, tx: Statements, key: int, new: NewView, *, previous: in
     )
     number = int(row[0]) if row else 1
     values: tuple[Value, ...] = (
-        tenant, key, number, previous, space.database.now(tx), new.reason, new.length,
-        squeeze(new.items), squeeze(new.state), squeeze(new.report),
-    )  # fmt: skip
+        tenant,
+        key,
+        number,
+        previous,
+        space.database.now(tx),
+        new.reason,
+        new.length,
+        squeeze(new.items),
+        squeeze(new.state),
+        squeeze(new.report),
+    )
     tx.run(
         f"INSERT INTO views (tenant, session, {_COLUMNS}) VALUES ({', '.join('?' * len(values))})",
         values,
@@ -205,9 +219,15 @@ def _swap(space: Space, tx: Statements, session: Found, number: int, *, compacti
 def _as_view(row: Row) -> StoredView:
     number, previous, created, reason, length, items, state, report = row
     return StoredView(
-        number=number, previous=previous, created=created, reason=reason, length=length,
-        items=expand(items), state=b"" if state is None else expand(state), report=expand(report),
-    )  # fmt: skip
+        number=number,
+        previous=previous,
+        created=created,
+        reason=reason,
+        length=length,
+        items=expand(items),
+        state=b"" if state is None else expand(state),
+        report=expand(report),
+    )
 
 
 def _as_place(row: Row) -> Place:
@@ -350,11 +370,21 @@ def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUs
             f"INSERT INTO turns (tenant, session, number, {_TURN})"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                space.tenant, key, number, one.position, time, plain(one.model),
-                one.input_tokens, one.output_tokens, one.cache_read_tokens,
-                one.cache_write_tokens, one.cache_hour_tokens, one.cost, one.view,
+                space.tenant,
+                key,
+                number,
+                one.position,
+                time,
+                plain(one.model),
+                one.input_tokens,
+                one.output_tokens,
+                one.cache_read_tokens,
+                one.cache_write_tokens,
+                one.cache_hour_tokens,
+                one.cost,
+                one.view,
             ),
-        )  # fmt: skip
+        )
 
 
 def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tuple[TurnUsage, ...]:
@@ -366,12 +396,19 @@ def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tu
     )
     return tuple(
         TurnUsage(
-            position=row[0], time=row[1], model=row[2], input_tokens=row[3], output_tokens=row[4],
-            cache_read_tokens=row[5], cache_write_tokens=row[6], cache_hour_tokens=row[7],
-            cost=row[8], view=row[9],
+            position=row[0],
+            time=row[1],
+            model=row[2],
+            input_tokens=row[3],
+            output_tokens=row[4],
+            cache_read_tokens=row[5],
+            cache_write_tokens=row[6],
+            cache_hour_tokens=row[7],
+            cost=row[8],
+            view=row[9],
         )
         for row in reversed(rows)
-    )  # fmt: skip
+    )
 
 
 def save_sent(space: Space, tx: Statements, session_id: str, sent: bytes, view: int) -> None:

@@ -15,6 +15,8 @@ from foldaway.errors import FailureKind, SummarizerFailed
 OnFailure: TypeAlias = Literal["auto", "ledger", "abort"]
 """`auto`: the ledger's summary, but an abort if nobody can be reached and there is room."""
 NextStep: TypeAlias = Literal["other", "ledger", "abort"]
+NextTry: TypeAlias = Literal["at once", "after a pause", "give up", "stop"]
+"""`give up`: this question has no answer; `stop`: nothing more is asked of anybody."""
 RetryClass: TypeAlias = Literal["answer", "transient", "no provider"]
 
 CLASSES: dict[FailureKind, RetryClass] = {
@@ -74,6 +76,15 @@ def without_writer(kind: FailureKind | None, on_failure: OnFailure, urgency: Urg
     if on_failure == "auto" and is_out_of_reach and urgency != "hard":
         return "abort"
     return "ledger"
+
+
+def after_try(failure: SummarizerFailed, *, is_last: bool) -> NextTry:
+    """Return what a batch does after a failed try of one question, which it may put again."""
+    if CLASSES[failure.kind] == "no provider" or failure.retry_after > LONGEST_PAUSE:
+        return "stop"
+    if not is_last and failure.kind != "too long":
+        return "at once" if CLASSES[failure.kind] == "answer" else "after a pause"
+    return "stop" if without_writer(failure.kind, "auto", "none") == "abort" else "give up"
 
 
 def after_failure(breaker: Breaker, failure: SummarizerFailed, now: float) -> Breaker:

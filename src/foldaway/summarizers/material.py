@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from foldaway._core import Redact, TokenCounter
-from foldaway.compaction import CompactionState, Options, Partition, Plan, ledger_summary
+from foldaway.compaction import CompactionState, Options, Partition, Plan
 from foldaway.facts import Summary, language_of, own_words
 from foldaway.facts.languages import Language
 from foldaway.facts.ledger import Ledger
@@ -93,7 +93,7 @@ def material_of(plan: Plan) -> Material:
         state=work.state,
         partition=plan.choice.partition,
         ledger=plan.told,
-        ledger_summary=ledger_summary(plan),
+        ledger_summary=plan.ledger_summary(),
         summary_tokens=plan.choice.summary_tokens,
         counter=work.counter,
         redact=work.redact,

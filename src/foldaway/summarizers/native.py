@@ -36,11 +36,9 @@ from foldaway.summarizers.write import (
     Steps,
     WriteContext,
     answer_of,
-    arun_calls,
-    run_calls,
     write_steps,
 )
-from foldaway.summarizers.writers import NativeCompaction, Writers
+from foldaway.summarizers.writers import MUST_LEAD, NativeCompaction, Writers
 from foldaway.transcript import (
     Folded,
     Kept,
@@ -53,38 +51,15 @@ from foldaway.transcript import (
     texts,
 )
 
-_MUST_LEAD = frozenset({"anthropic"})
-"""Dialects whose item must be the very first of the list."""
-
-
-def why_never(native: NativeCompaction, rules: str, log: Sequence[Message]) -> str:
-    """Return why a conversation cannot be compacted by this provider, "" if it can."""
-    wanted = native.compactor.dialect
-    if rules != wanted:
-        return f"it takes lists of {wanted!r}, and this one is for {rules!r}"
-    if wanted in _MUST_LEAD and system_stop(log):
-        return "its item must be the first of the list, which begins with a system message"
-    return ""
-
-
 # One run
 
 
-def write_through(todo: Plan, writers: Writers, context: WriteContext) -> Draft | None:
-    """Return what came of a plan; None if the ledger alone writes and nothing is to say.
-
-    Raises nothing that comes from a provider or a summarizer.
-    """
-    return run_calls(draft_steps(todo, writers, context))
-
-
-async def awrite_through(todo: Plan, writers: Writers, context: WriteContext) -> Draft | None:
-    """Do what `write_through` does, for callers that await; cancelling it changes nothing."""
-    return await arun_calls(draft_steps(todo, writers, context))
-
-
 def draft_steps(todo: Plan, writers: Writers, context: WriteContext) -> Steps[Draft | None]:
-    """Yield the calls that a plan needs, and return what came of them."""
+    """Yield the calls that a plan needs, and return what came of them; None if the ledger alone
+    writes and nothing is to say.
+
+    Raises nothing that comes from a provider or a summarizer; cancelling it changes nothing.
+    """
     ready = _prepare(todo, writers.native, context)
     before = (yield from _ask(ready, context)) if isinstance(ready, _Ready) else ready
     if writers.main is None or (before is not None and before.is_final):
@@ -156,7 +131,7 @@ def _prepare(
 
 def _why_not(work: CompactionInput, native: NativeCompaction, context: WriteContext) -> str:
     breaker = work.state.native_breaker
-    if never := why_never(native, work.rules.name, work.log):
+    if never := native.why_never(work.rules.name, work.log):
         return never
     if work.options.focus:
         return "a focus was asked for, which only our own summaries have"
@@ -217,16 +192,20 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
-    from foldaway.caching import RequestUsage, known_prices, paid
+    from foldaway.caching import RequestUsage, known_prices
 
     model = native.compactor.name.partition(":")[2]
     prices = native.prices or known_prices(model)
     if prices is None or not answer.input_tokens:
         return None
-    cost = paid(prices, RequestUsage(
-        input_tokens=answer.input_tokens, output_tokens=answer.output_tokens,
-        cache_read_tokens=answer.cache_read_tokens, cache_write_tokens=answer.cache_write_tokens,
-    ))  # fmt: skip
+    cost = prices.paid(
+        RequestUsage(
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            cache_read_tokens=answer.cache_read_tokens,
+            cache_write_tokens=answer.cache_write_tokens,
+        )
+    )
     return {
         "model": model,
         "prices": prices.source,
@@ -314,4 +293,4 @@ def _takes_words(message: Message, dialect: str) -> bool:
     role are avoided where the dialect has turns.
     """
     answers = any(isinstance(part, ToolResult) for part in message.parts)
-    return dialect in _MUST_LEAD and message.role == "user" and not answers
+    return dialect in MUST_LEAD and message.role == "user" and not answers

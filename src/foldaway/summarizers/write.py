@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import (
-    Budget,
     CachedPrefix,
     Reason,
     Report,
@@ -29,7 +28,7 @@ from foldaway._core import (
 from foldaway.compaction import Compaction, Plan, Skipped
 from foldaway.errors import SummarizerFailed
 from foldaway.facts import Summary
-from foldaway.facts.ledger import Ledger, is_complex
+from foldaway.facts.ledger import Ledger
 from foldaway.summarizers.failures import (
     Breaker,
     after_failure,
@@ -38,7 +37,7 @@ from foldaway.summarizers.failures import (
     sentence,
     without_writer,
 )
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers.writers import Writers, window_note
 
 if TYPE_CHECKING:  # what only a run with a model needs is imported by it
     from foldaway.summarizers.asking import Asking
@@ -54,20 +53,15 @@ class WriteContext(Struct, frozen=True, kw_only=True):
 
     now: float
     """Seconds of the engine's clock: what pauses are counted in."""
-    date: str
-    """The day, for the words of the summary."""
     urgency: Urgency = "none"
     forced: bool = False
     """A forced run does not wait for a pause to end."""
     prefix: CachedPrefix | None = None
 
-
-def context_at(
-    now: float, *, urgency: Urgency, forced: bool, prefix: CachedPrefix | None = None
-) -> WriteContext:
-    """Return the context at a time of the clock."""
-    date = datetime.fromtimestamp(now, UTC).date().isoformat()
-    return WriteContext(now=now, date=date, urgency=urgency, forced=forced, prefix=prefix)
+    @property
+    def date(self) -> str:
+        """The day, for the words of the summary."""
+        return datetime.fromtimestamp(self.now, UTC).date().isoformat()
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -98,24 +92,20 @@ class Draft(Struct, frozen=True, kw_only=True):
         """Whether nobody else is to be asked."""
         return self.done is not None or self.stops != ""
 
+    def add_to(self, report: Report) -> Report:
+        """Return the report with who wrote the summary, and what went wrong on the way."""
+        note = self.note if report.folded or self.stops else report.summary_source
+        economics = report.economics
+        if self.native_call is not None:
+            economics = {**(economics or {}), "native_call": self.native_call}
+        notes = (*report.notes, *self.notes)
+        return replace(report, summary_source=note, notes=notes, economics=economics)
 
-def add_draft(report: Report, draft: Draft | None) -> Report:
-    """Return the report with who wrote the summary, and what went wrong on the way."""
-    if draft is None:
-        return report
-    note = draft.note if report.folded or draft.stops else report.summary_source
-    economics = report.economics
-    if draft.native_call is not None:
-        economics = {**(economics or {}), "native_call": draft.native_call}
-    notes = (*report.notes, *draft.notes)
-    return replace(report, summary_source=note, notes=notes, economics=economics)
-
-
-def count_added(draft: Draft | None, done: Compaction | Skipped) -> Draft | None:
-    """Return the draft with the count of what the model added to the ledger's summary."""
-    if draft is None or draft.checked is None or isinstance(done, Skipped):
-        return draft
-    return replace(draft, note=replace(draft.note, added=done.added))
+    def count_added(self, done: Compaction | Skipped) -> Draft:
+        """Return the draft with the count of what the model added to the ledger's summary."""
+        if self.checked is None or isinstance(done, Skipped):
+            return self
+        return replace(self, note=replace(self.note, added=done.added))
 
 
 # Calls, and who puts them
@@ -206,6 +196,8 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
                 notes.append(said)
                 first = after_failure(first, failure, context.now)
                 continue
+            if writers.no_own:
+                said += f"; the conversation's own model was not asked: {writers.no_own}"
             note = failure_note(failure.kind)
             paused = after_failure(breaker, failure, context.now)
             if step == "abort":
@@ -218,9 +210,14 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
             return Draft(note=BY_LEDGER, breaker=breaker, notes=(*notes, *said))
         note = _model_note(writer.name, checked, calls)
         log_event(
-            "summary.written", summarizer=writer.name, calls=calls, confidence=note.confidence,
-            verified=note.verified, dropped=note.dropped, contradicted=note.contradicted,
-        )  # fmt: skip
+            "summary.written",
+            summarizer=writer.name,
+            calls=calls,
+            confidence=note.confidence,
+            verified=note.verified,
+            dropped=note.dropped,
+            contradicted=note.contradicted,
+        )
         paused = Breaker() if writer is writers.main else first
         return Draft(checked=checked, note=note, notes=tuple(notes), first_breaker=paused)
     raise AssertionError("a failure of the last summarizer ends in a step")
@@ -249,17 +246,7 @@ def _confidence(checked: Checked) -> Literal["low", "medium", "high"]:
 
 def _in_order(ledger: Ledger, writers: Writers) -> list[Summarizer]:
     asked = [one for one in (writers.main, writers.fallback) if one is not None]
-    return asked[::-1] if writers.fallback_when_complex and is_complex(ledger) else asked
-
-
-def window_note(writer: Summarizer, budget: Budget) -> list[str]:
-    """Return what there is to say of a summarizer that reads less than a session may hold."""
-    if not 0 < writer.context_length < budget.threshold_tokens:
-        return []
-    return [
-        f"{writer.name} reads {writer.context_length:,} tokens, less than the threshold of "
-        f"{budget.threshold_tokens:,}: it is asked in pieces"
-    ]
+    return asked[::-1] if writers.fallback_when_complex and ledger.is_complex else asked
 
 
 class _Deadline:
@@ -291,8 +278,7 @@ def _ask(
 
     There are no words if nothing was folded that it could tell of, or if it has nothing to add.
     """
-    from foldaway.summarizers.asking import take
-    from foldaway.summarizers.gate import check, evidence_of
+    from foldaway.summarizers.gate import check_note
 
     asking = _begin(material, writer, writers, context)
     calls = 0
@@ -302,7 +288,7 @@ def _ask(
             writers.progress(writer.name, calls, asking.calls_planned)
         answer = yield from _answer(writer, request, deadline)
         try:
-            asking = take(asking, answer)
+            asking = asking.take(answer)
         except SummarizerFailed as failure:
             raise SummarizerFailed(
                 failure.kind, writer.name, failure.said, retry_after=failure.retry_after
@@ -313,8 +299,7 @@ def _ask(
         return None, calls
     if not asking.prose.sections:
         return None, calls
-    evidence = evidence_of(material, now=context.date, name=writer.name)
-    return check(asking.prose, evidence), calls
+    return check_note(asking.prose, material, now=context.date, name=writer.name), calls
 
 
 def _answer(

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import NativeCompactor, Summarizer
+from foldaway._core import Budget, CachedPrefix, NativeCompactor, Summarizer
 from foldaway.caching import Prices
-from foldaway.compaction import Writer
+from foldaway.compaction import Writer, system_stop
 from foldaway.errors import InvalidSetting, UnknownName
 from foldaway.summarizers.failures import OnFailure
-from foldaway.transcript import Payload
+from foldaway.transcript import Message, Payload
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told before every call: the summarizer, the number of the call, how many there are."""
@@ -21,6 +21,10 @@ DEFAULT_TIMEOUT = 120.0
 """Seconds; chosen, the default of `--summarizer-timeout`."""
 MOST_CALLS = 8
 """Of one summary; chosen, docs/summarizers.md says so."""
+
+
+MUST_LEAD = frozenset({"anthropic"})
+"""Dialects whose item must be the very first of the list."""
 
 
 class NativeCompaction(Struct, frozen=True, kw_only=True):
@@ -35,6 +39,40 @@ class NativeCompaction(Struct, frozen=True, kw_only=True):
     prices: Prices | None = None
     """Those of its model, if they are not to be looked up."""
 
+    def why_never(self, rules: str, log: Sequence[Message]) -> str:
+        """Return why a conversation cannot be compacted by this provider, "" if it can."""
+        wanted = self.compactor.dialect
+        if rules != wanted:
+            return f"it takes lists of {wanted!r}, and this one is for {rules!r}"
+        if wanted in MUST_LEAD and system_stop(log):
+            return "its item must be the first of the list, which begins with a system message"
+        return ""
+
+
+_VENDORS = (("claude", "anthropic"), ("gpt", "openai"), ("o1", "openai"), ("o3", "openai"),
+            ("o4", "openai"), ("chatgpt", "openai"), ("codex", "openai"))  # fmt: skip
+"""Whose models have names that begin so: the only ones that are asked at a vendor's own address."""
+
+
+class SameProvider(Struct, frozen=True):
+    """Where a summarizer is asked, so that another model can be asked there too."""
+
+    kind: str
+    url: str = ""
+    key_variable: str = ""
+
+    def summarizer(self, model: str) -> Summarizer | str:
+        """Return the summarizer that asks a model at the same address with the same key, or why it
+        cannot be asked there.
+        """
+        vendor, name = self.kind.removesuffix("-responses"), _without_provider(model).lower()
+        known = next((one for start, one in _VENDORS if name.startswith(start)), "")
+        if vendor == "litellm" or (known != vendor and (known or not self.url)):
+            return f"{model} is not known to be asked by {self.kind}"
+        named = model if self.url else _without_provider(model)
+        found = _find(f"{self.kind}:{named}", self.url, self.key_variable)
+        return found or "nobody is asked"
+
 
 class Writers(Struct, frozen=True, kw_only=True):
     """Who is asked for a summary, in this order: the provider of the conversation, a model,
@@ -43,6 +81,11 @@ class Writers(Struct, frozen=True, kw_only=True):
 
     main: Summarizer | None = None
     fallback: Summarizer | None = None
+    own: SameProvider | None = None
+    """Where the conversation's own model is asked if the summarizer fails and there is no other
+    fallback; None leaves it out."""
+    no_own: str = ""
+    """Why the conversation's own model cannot be the fallback."""
     native: NativeCompaction | None = None
     """Leave to have the provider of the conversation compact it first."""
     on_failure: OnFailure = "auto"
@@ -95,6 +138,92 @@ class Writers(Struct, frozen=True, kw_only=True):
         """The fields of the main requests whose cached prompt is reused, None if none is."""
         return self.main_request if self.main is not None and self.reuse_prompt_cache else None
 
+    def check_cached_prompt(self, *, model: str, dialect: str) -> None:
+        """Raise `InvalidSetting` if a named summarizer is to reuse a cached prompt that is not its
+        own.
+
+        Only the model that has read a conversation has it in its cache.
+        """
+        if self.main is None or not self.reuse_prompt_cache:
+            return
+        kind, _, name = self.main.name.partition(":")
+        if not model:
+            why = "the main model is unknown; pass --model"
+        elif _without_provider(name) != _without_provider(model):
+            why = (
+                f"the summarizer ({self.main.name!r}) is not the main model ({model!r}), and only "
+                f"that has the conversation in its cache"
+            )
+        elif _DIALECTS.get(kind) != dialect:
+            asked_in = _DIALECTS.get(kind)
+            why = f"the conversation is {dialect!r}, but {kind!r} is asked in {asked_in!r}"
+        else:
+            return
+        said = f"cannot reuse the prompt cache: {why}"
+        raise InvalidSetting("summarizer.reuse_prompt_cache", True, "false", message=said)
+
+    def notes(self, budget: Budget) -> list[str]:
+        """Return what there is to say of the summarizer before it is asked."""
+        return [] if self.main is None else window_note(self.main, budget)
+
+    def for_model(self, model: str) -> Writers:
+        """Return the writers of a conversation with this model: it is the fallback if none is named
+        and it can be asked where the summarizer is asked, with the same key.
+        """
+        if self.own is None or self.main is None or self.fallback is not None or not model:
+            return self
+        if _without_provider(self.main.name.partition(":")[2]) == _without_provider(model):
+            return self
+        found = self.own.summarizer(model)
+        if isinstance(found, str):
+            return replace(self, no_own=found)
+        return replace(self, fallback=found)
+
+    def with_request(
+        self, *, system: Any = None, tools: Sequence[Payload] = (), prices: Prices | None = None
+    ) -> Writers:
+        """Return the writers, the provider's own compaction with the system text and the tools of
+        the main requests, and their prices, if it was given none.
+        """
+        native = self.native
+        if native is None:
+            return self
+        if native.system is None and not native.tools:
+            native = replace(native, system=system, tools=tools)
+        return replace(self, native=replace(native, prices=native.prices or prices))
+
+
+_SYSTEM: Mapping[str, str] = {"anthropic": "system", "openai-responses": "instructions"}
+_THINKING: Mapping[str, str] = {
+    "anthropic": "thinking",
+    "openai-chat": "reasoning_effort",
+    "openai-responses": "reasoning",
+}
+_DIALECTS: Mapping[str, str] = {
+    "anthropic": "anthropic",
+    "litellm": "openai-chat",
+    "openai": "openai-chat",
+    "openai-responses": "openai-responses",
+}
+"""What the summarizers of each kind can be asked after."""
+
+
+def prefix_of(
+    dialect: str, messages: Sequence[Any], request: Mapping[str, Any], *, tools: Sequence[Any] = ()
+) -> CachedPrefix:
+    """Return the prefix that a main request left in the cache: its messages, and what of its other
+    fields is before them or belongs to its key.
+    """
+    return CachedPrefix(
+        dialect=dialect,
+        messages=tuple(messages),
+        system=request.get(_SYSTEM.get(dialect, "")),
+        tools=tuple(request.get("tools") or tools),
+        thinking=request.get(_THINKING.get(dialect, "")),
+        tool_choice=request.get("tool_choice"),
+        prompt_cache_key=request.get("prompt_cache_key") or "",
+    )
+
 
 def writers_of(
     summarizer: Summarizer | Writers | str | None,
@@ -113,17 +242,27 @@ def writers_of(
     """Return who writes; names are looked up.
 
     `url`, `key_variable` (which holds the key) and `window` (what it can read) are those of the
-    first; a fallback of the same kind has the same address and key, one of another kind its
-    provider's own. Raises what `summarizer_named` and `native_of` raise, and `InvalidSetting` for
-    a fallback without a summarizer.
+    first; a fallback of the same kind, and a native compaction by the same vendor or without a
+    summarizer, have the same address and key, others their provider's own. Without a fallback, or
+    with `"main"`, the conversation's own model is asked where the first is; `"none"` leaves it out.
+    Raises what
+    `summarizer_named` and `native_of` raise, and `InvalidSetting` for a fallback without a
+    summarizer.
     """
     if isinstance(summarizer, Writers):
         return summarizer
+    own = None
+    if fallback in (None, "main") and isinstance(summarizer, str):
+        own = SameProvider(_kind(summarizer), url, key_variable)
+    fallback = None if fallback == "main" else fallback
     is_same = _kind(fallback) == _kind(summarizer)
     return Writers(
         main=_find(summarizer, url, key_variable, window),
         fallback=_find(fallback, url, key_variable) if is_same else _find(fallback),
-        native=native_of(native),
+        own=own,
+        native=native_of(native, url=url, key_variable=key_variable)
+        if _vendor(native) == _vendor(summarizer) or summarizer in (None, "none")
+        else native_of(native),
         on_failure=on_failure,
         timeout=timeout,
         progress=progress,
@@ -156,37 +295,39 @@ def native_of(
     )
 
 
-def with_request(
-    writers: Writers,
-    *,
-    system: Any = None,
-    tools: Sequence[Payload] = (),
-    prices: Prices | None = None,
-) -> Writers:
-    """Return the writers, the provider's own compaction with the system text and the tools of the
-    main requests, and their prices, if it was given none.
-    """
-    native = writers.native
-    if native is None:
-        return writers
-    if native.system is None and not native.tools:
-        native = replace(native, system=system, tools=tools)
-    return replace(writers, native=replace(native, prices=native.prices or prices))
+def window_note(writer: Summarizer, budget: Budget) -> list[str]:
+    """Return what there is to say of a summarizer that reads less than a session may hold."""
+    if not 0 < writer.context_length < budget.threshold_tokens:
+        return []
+    return [
+        f"{writer.name} reads {writer.context_length:,} tokens, less than the threshold of "
+        f"{budget.threshold_tokens:,}: it is asked in pieces"
+    ]
+
+
+def _without_provider(model: str) -> str:
+    """Return a model without the provider that is before it."""
+    return model.rpartition("/")[2]
 
 
 def _kind(given: Summarizer | str | None) -> str:
     return given.partition(":")[0] if isinstance(given, str) else ""
 
 
+def _vendor(given: object) -> str:
+    kind = given.partition(":")[0] if isinstance(given, str) else ""
+    return kind.removesuffix("-responses")
+
+
 def _find(
-    given: Summarizer | str | None,
-    url: str = "",
-    key_variable: str = "",
-    window: int | None = None,
+    given: Summarizer | str | None, url: str = "", key_variable: str = "", window: int | None = None
 ) -> Summarizer | None:
     if given == "none":  # asked here too: the command line passes it if no model is set
         return None
     if not isinstance(given, str):
+        if given is not None and not hasattr(given, "summarize"):
+            wanted = "a name such as 'openai:gpt-5-mini'; from_callable() makes one of a function"
+            raise InvalidSetting("summarizer", given, wanted)
         return given
     from foldaway.summarizers.models.named import summarizer_named
 

@@ -1,13 +1,71 @@
-"""For tests of your own: a transcript builder, deliberate breakages, fakes.
+"""For tests of your own: a transcript builder, deliberate breakages, fakes, a model server.
 
-Needs the extra `foldaway[testing]`; nothing in the package imports it.
+The server needs the extra `foldaway[testing]`; nothing in the package imports this module.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway._core import import_later
 from foldaway.testing.breakage import BREAKAGES, Breakage, apply
 from foldaway.testing.builder import Talk, assistant, call, media, result, system, talk, think, user
 from foldaway.testing.fakes import FixedTokenCounter, ScriptedSummarizer
 
+if TYPE_CHECKING:
+    from foldaway.testing.model_server import (
+        Cuts,
+        Drops,
+        ModelRequest,
+        ModelServer,
+        Reply,
+        Says,
+        Script,
+        Sends,
+        Trickles,
+        Waits,
+        anthropic_error,
+        in_turn,
+        openai_error,
+        refusing_url,
+    )
+
 __all__ = [
-    "BREAKAGES", "Breakage", "FixedTokenCounter", "ScriptedSummarizer", "Talk", "apply",
-    "assistant", "call", "media", "result", "system", "talk", "think", "user",
-]  # fmt: skip
+    "BREAKAGES",
+    "Breakage",
+    "Cuts",
+    "Drops",
+    "FixedTokenCounter",
+    "ModelRequest",
+    "ModelServer",
+    "Reply",
+    "Says",
+    "Script",
+    "ScriptedSummarizer",
+    "Sends",
+    "Talk",
+    "Trickles",
+    "Waits",
+    "anthropic_error",
+    "apply",
+    "assistant",
+    "call",
+    "in_turn",
+    "media",
+    "openai_error",
+    "refusing_url",
+    "result",
+    "system",
+    "talk",
+    "think",
+    "user",
+]
+
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "model_server": "Cuts Drops ModelRequest ModelServer Reply Says Script Sends Trickles "
+        "Waits anthropic_error in_turn openai_error refusing_url"
+    },
+)

@@ -163,10 +163,13 @@ def _role(*values: Any) -> Spoil:
 def _with_words(target: Target) -> list[Any]:
     key, role = target.anatomy.content_key, target.anatomy.role_key
     return [
-        item for item in target.items
-        if role in item and item.get(key) and "tool_calls" not in item
+        item
+        for item in target.items
+        if role in item
+        and item.get(key)
+        and "tool_calls" not in item
         and item[role] not in ("tool", "function", "observation")
-    ]  # fmt: skip
+    ]
 
 
 def _content(value: Any) -> Spoil:
@@ -255,9 +258,12 @@ def _results_split(target: Target, index: int) -> None:
 
 def _blocks_of_type(target: Target, kind: str) -> list[Any]:
     return [
-        block for item in target.items if isinstance(item["content"], list)
-        for block in item["content"] if block["type"] == kind
-    ]  # fmt: skip
+        block
+        for item in target.items
+        if isinstance(item["content"], list)
+        for block in item["content"]
+        if block["type"] == kind
+    ]
 
 
 @_break_one_of(lambda target: _blocks_of_type(target, "thinking"))
@@ -273,9 +279,11 @@ def _empty_text_block(target: Target, block: Any) -> None:
 def _server_calls(target: Target) -> list[Any]:
     return [
         (item["content"], place)
-        for item in target.items[:-1] if isinstance(item["content"], list)
-        for place, block in enumerate(item["content"]) if block["type"] == "server_tool_use"
-    ]  # fmt: skip
+        for item in target.items[:-1]
+        if isinstance(item["content"], list)
+        for place, block in enumerate(item["content"])
+        if block["type"] == "server_tool_use"
+    ]
 
 
 @_break_one_of(_server_calls)

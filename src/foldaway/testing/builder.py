@@ -21,6 +21,7 @@ from foldaway.transcript import (
     MediaKind,
     Message,
     Part,
+    Payload,
     Role,
     Text,
     Thinking,
@@ -42,7 +43,7 @@ class Talk(Struct, frozen=True):
 
     messages: tuple[Message, ...]
 
-    def wire(self, dialect: str) -> list[Any]:
+    def wire(self, dialect: str) -> list[Payload]:
         """Return a new wire list in the named dialect; equal on every call."""
         writer = _WRITERS.get(dialect)
         if writer is None:
@@ -138,9 +139,9 @@ def _add_result(messages: list[Message], found: ToolResult) -> None:
         messages.append(Message("tool", (found,), len(messages)))
 
 
-def _write_chat(messages: Sequence[Message]) -> list[Any]:
+def _write_chat(messages: Sequence[Message]) -> list[Payload]:
     """Return chat messages; an assistant's thinking is its `reasoning_content`."""
-    wire: list[Any] = []
+    wire: list[Payload] = []
     for message in messages:
         if message.role == "tool":
             wire.extend(
@@ -148,14 +149,17 @@ def _write_chat(messages: Sequence[Message]) -> list[Any]:
                 for part in _parts_of(message.parts, ToolResult)
             )
             continue
-        made: dict[str, Any] = {"role": message.role, "content": _chat(message.parts)}
+        made: Payload = {"role": message.role, "content": _chat(message.parts)}
         calls = _parts_of(message.parts, ToolCall)
         if calls:
             made["tool_calls"] = [
-                {"id": part.id, "type": "function",
-                 "function": {"name": part.name, "arguments": part.arguments}}
+                {
+                    "id": part.id,
+                    "type": "function",
+                    "function": {"name": part.name, "arguments": part.arguments},
+                }
                 for part in calls
-            ]  # fmt: skip
+            ]
         thoughts = "\n".join(part.text for part in _parts_of(message.parts, Thinking))
         if thoughts:
             made["reasoning_content"] = thoughts
@@ -164,7 +168,7 @@ def _write_chat(messages: Sequence[Message]) -> list[Any]:
 
 
 def _chat(parts: Sequence[Part]) -> Any:
-    blocks: list[Any] = []
+    blocks: list[Payload] = []
     for part in parts:
         match part:
             case Text():
@@ -181,9 +185,9 @@ def _chat(parts: Sequence[Part]) -> Any:
     return _plain(blocks) if blocks else None
 
 
-def _write_responses(messages: Sequence[Message]) -> list[Any]:
+def _write_responses(messages: Sequence[Message]) -> list[Payload]:
     """Return input items: one for each call, result, thought and run of words."""
-    wire: list[Any] = []
+    wire: list[Payload] = []
     for message in messages:
         words = [part for part in message.parts if isinstance(part, (Text, Media))]
         for thought in _parts_of(message.parts, Thinking):
@@ -194,17 +198,28 @@ def _write_responses(messages: Sequence[Message]) -> list[Any]:
             wire.append({"type": "message", "role": message.role, "content": content})
         for part in message.parts:
             if isinstance(part, ToolCall):
-                wire.append({"type": "function_call", "call_id": part.id, "name": part.name,
-                             "arguments": part.arguments})  # fmt: skip
+                wire.append(
+                    {
+                        "type": "function_call",
+                        "call_id": part.id,
+                        "name": part.name,
+                        "arguments": part.arguments,
+                    }
+                )
             elif isinstance(part, ToolResult):
-                wire.append({"type": "function_call_output", "call_id": part.call_id,
-                             "output": _output(part)})  # fmt: skip
+                wire.append(
+                    {
+                        "type": "function_call_output",
+                        "call_id": part.call_id,
+                        "output": _output(part),
+                    }
+                )
     return wire
 
 
-def _reasoning(thought: Thinking, number: int) -> dict[str, Any]:
+def _reasoning(thought: Thinking, number: int) -> Payload:
     summary = [{"type": "summary_text", "text": thought.text}] if thought.text else []
-    item: dict[str, Any] = {"type": "reasoning", "id": f"rs_{number}", "summary": summary}
+    item: Payload = {"type": "reasoning", "id": f"rs_{number}", "summary": summary}
     return {**item, "encrypted_content": thought.signature} if thought.signature else item
 
 
@@ -214,7 +229,7 @@ def _output(part: ToolResult) -> Any:
     return [_input_block(inner, "input") for inner in part.parts]
 
 
-def _input_block(part: Part, speaker: str) -> dict[str, Any]:
+def _input_block(part: Part, speaker: str) -> Payload:
     match part:
         case Text():
             return {"type": f"{speaker}_text", "text": part.text}
@@ -226,9 +241,9 @@ def _input_block(part: Part, speaker: str) -> dict[str, Any]:
             raise ValueError(f"no place for a {type(part).__name__} in a Responses message")
 
 
-def _write_anthropic(messages: Sequence[Message]) -> list[Any]:
+def _write_anthropic(messages: Sequence[Message]) -> list[Payload]:
     """Return Anthropic messages; a user message after results joins them."""
-    wire: list[Any] = []
+    wire: list[Payload] = []
     for message in messages:
         role = "user" if message.role == "tool" else message.role
         blocks = [_anthropic_block(part) for part in message.parts]
@@ -239,11 +254,11 @@ def _write_anthropic(messages: Sequence[Message]) -> list[Any]:
     return wire
 
 
-def _ends_with_results(wire: dict[str, Any]) -> bool:
+def _ends_with_results(wire: Payload) -> bool:
     return wire["role"] == "user" and wire["content"][-1]["type"] == "tool_result"
 
 
-def _anthropic_block(part: Part) -> dict[str, Any]:
+def _anthropic_block(part: Part) -> Payload:
     match part:
         case Text():
             return {"type": "text", "text": part.text}
@@ -252,10 +267,14 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
         case Thinking():
             return {"type": "thinking", "thinking": part.text, "signature": part.signature}
         case ToolCall():
-            return {"type": "tool_use", "id": part.id, "name": part.name,
-                    "input": json.loads(part.arguments)}  # fmt: skip
+            return {
+                "type": "tool_use",
+                "id": part.id,
+                "name": part.name,
+                "input": json.loads(part.arguments),
+            }
         case ToolResult():
-            made: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id}
+            made: Payload = {"type": "tool_result", "tool_use_id": part.call_id}
             made["content"] = _plain([_anthropic_block(inner) for inner in part.parts])
             return {**made, "is_error": True} if part.is_error else made
         case Media():
@@ -269,21 +288,23 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
             raise ValueError(f"no place for a {type(part).__name__} in an Anthropic message")
 
 
-def _write_gemini(messages: Sequence[Message]) -> list[Any]:
+def _write_gemini(messages: Sequence[Message]) -> list[Payload]:
     """Return Gemini contents; a thinking's signature stands on the first call after it."""
     names = {
         part.id: part.name for message in messages for part in _parts_of(message.parts, ToolCall)
     }
     return [
-        {"role": "model" if message.role == "assistant" else "user",
-         "parts": _gemini_parts(message, names)}
+        {
+            "role": "model" if message.role == "assistant" else "user",
+            "parts": _gemini_parts(message, names),
+        }
         for message in messages
-    ]  # fmt: skip
+    ]
 
 
-def _gemini_parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _gemini_parts(message: Message, names: Mapping[str, str]) -> list[Payload]:
     signature = ""
-    made: list[dict[str, Any]] = []
+    made: list[Payload] = []
     for part in message.parts:
         match part:
             case Thinking():
@@ -313,7 +334,7 @@ def _gemini_parts(message: Message, names: Mapping[str, str]) -> list[dict[str, 
 _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "tool"}
 
 
-def _write_sharegpt(messages: Sequence[Message]) -> list[Any]:
+def _write_sharegpt(messages: Sequence[Message]) -> list[Payload]:
     """Return turns of `from` and `value`; media have no form and raise `ValueError`."""
     return [
         {"from": _SPEAKERS[message.role], "value": "\n".join(map(_tag, message.parts))}
@@ -341,7 +362,7 @@ def _parts_of(parts: Sequence[Part], kind: type[P]) -> list[P]:
     return [part for part in parts if isinstance(part, kind)]
 
 
-def _plain(blocks: list[Any]) -> Any:
+def _plain(blocks: list[Payload]) -> Any:
     """Return the text alone if there is nothing else."""
     if not blocks:
         return ""
@@ -353,7 +374,7 @@ def _url(part: Media) -> str:
     return part.url or f"data:{part.media_type};base64,{part.data}"
 
 
-_WRITERS: Mapping[str, Callable[[Sequence[Message]], list[Any]]] = {
+_WRITERS: Mapping[str, Callable[[Sequence[Message]], list[Payload]]] = {
     "openai-chat": _write_chat,
     "openai-responses": _write_responses,
     "anthropic": _write_anthropic,

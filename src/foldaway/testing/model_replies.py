@@ -18,6 +18,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from foldaway.transcript import Payload
+
 Api: TypeAlias = Literal["chat", "responses", "compact", "embeddings", "messages", "count_tokens"]
 
 
@@ -54,7 +56,7 @@ class Sends(Struct, frozen=True, kw_only=True):
     """An HTTP answer as it is: an object as JSON, a text as HTML unless the headers say more."""
 
     status: int = 200
-    body: Mapping[str, Any] | str | bytes = ""
+    body: Mapping[str, object] | str | bytes = ""
     headers: Mapping[str, str] = {}
 
 
@@ -133,7 +135,7 @@ PIECE_CHARS = 16
 _FINISH = {"end": "stop", "length": "length", "refusal": "content_filter"}
 
 
-def tokens_of(value: Any) -> int:
+def tokens_of(value: object) -> int:
     """Return a token for every four characters of the JSON."""
     return len(json.dumps(value)) // 4
 
@@ -144,14 +146,14 @@ def pieces(text: str) -> Iterator[str]:
         yield text[start : start + PIECE_CHARS]
 
 
-def sse(data: Any, event: str = "") -> bytes:
+def sse(data: object, event: str = "") -> bytes:
     """Return one event of a stream."""
     name = f"event: {event}\n" if event else ""
     text = data if isinstance(data, str) else json.dumps(data)
     return f"{name}data: {text}\n\n".encode()
 
 
-def chat(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[bytes]:
+def chat(body: Mapping[str, Any], says: Says) -> Mapping[str, object] | list[bytes]:
     """Return a chat completion, or its chunks where the request asks for a stream."""
     shared = {"id": "chatcmpl-1", "created": 1, "model": body.get("model", "model")}
     finish = _FINISH[says.stopped]
@@ -161,7 +163,7 @@ def chat(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[bytes]
         usage = _chat_usage(body, says)
         return {**shared, "object": "chat.completion", "choices": [choice], "usage": usage}
 
-    def chunk(delta: Mapping[str, Any], reason: str | None = None) -> bytes:
+    def chunk(delta: Mapping[str, object], reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         return sse({**shared, "object": "chat.completion.chunk", "choices": [choice]})
 
@@ -175,13 +177,13 @@ def chat(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[bytes]
     return [*events, sse("[DONE]")]
 
 
-def responses(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[bytes]:
+def responses(body: Mapping[str, Any], says: Says) -> Mapping[str, object] | list[bytes]:
     """Return a response, or its events; with a compaction item where the request has one due."""
     whole = _response(body, says)
     if not body.get("stream"):
         return whole
     begun = {**whole, "status": "in_progress", "output": [], "usage": None}
-    events: list[tuple[str, dict[str, Any]]] = [
+    events: list[tuple[str, Payload]] = [
         ("response.created", {"response": begun}),
         ("response.in_progress", {"response": begun}),
     ]
@@ -194,7 +196,7 @@ def responses(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[b
     ]
 
 
-def compact(body: Mapping[str, Any], says: Says) -> Mapping[str, Any]:
+def compact(body: Mapping[str, Any], says: Says) -> Mapping[str, object]:
     """Return what `/responses/compact` does: the user messages, then one compaction item."""
     given = body.get("input") or []
     asked: list[Any] = [{"role": "user", "content": given}] if isinstance(given, str) else given
@@ -212,7 +214,7 @@ def compact(body: Mapping[str, Any], says: Says) -> Mapping[str, Any]:
     }
 
 
-def _response(body: Mapping[str, Any], says: Says) -> dict[str, Any]:
+def _response(body: Mapping[str, Any], says: Says) -> Payload:
     part = {"type": "output_text", "text": says.text, "annotations": [], "logprobs": []}
     if says.stopped == "refusal":
         part = {"type": "refusal", "refusal": says.text}
@@ -241,7 +243,7 @@ def _response(body: Mapping[str, Any], says: Says) -> dict[str, Any]:
     }
 
 
-def _item_events(index: int, item: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _item_events(index: int, item: Mapping[str, Any]) -> list[tuple[str, Payload]]:
     place = {"output_index": index}
     if item["type"] == "compaction":
         added = ("response.output_item.added", {**place, "item": item})
@@ -262,7 +264,7 @@ def _item_events(index: int, item: Mapping[str, Any]) -> list[tuple[str, dict[st
     ]
 
 
-def _compaction_item(says: Says) -> dict[str, Any]:
+def _compaction_item(says: Says) -> Payload:
     hidden = base64.b64encode(says.compaction.encode()).decode()
     return {"id": "cmp_1", "type": "compaction", "encrypted_content": hidden}
 
@@ -276,7 +278,7 @@ def _compaction_is_due(body: Mapping[str, Any]) -> bool:
     return any(tokens_of(body.get("input")) >= threshold for threshold in thresholds)
 
 
-def _chat_usage(body: Mapping[str, Any], says: Says) -> dict[str, Any]:
+def _chat_usage(body: Mapping[str, Any], says: Says) -> Payload:
     read, written = _counts(body.get("messages"), says)
     return {
         "prompt_tokens": read,
@@ -286,7 +288,7 @@ def _chat_usage(body: Mapping[str, Any], says: Says) -> dict[str, Any]:
     }
 
 
-def _responses_usage(body: Mapping[str, Any], says: Says) -> dict[str, Any]:
+def _responses_usage(body: Mapping[str, Any], says: Says) -> Payload:
     read, written = _counts(body.get("input"), says)
     return {
         "input_tokens": read,
@@ -301,7 +303,7 @@ def _cache_details(says: Says) -> dict[str, int]:
     return {"cached_tokens": says.cache_read_tokens, "cache_write_tokens": says.cache_write_tokens}
 
 
-def _counts(asked: Any, says: Says) -> tuple[int, int]:
+def _counts(asked: object, says: Says) -> tuple[int, int]:
     read = tokens_of(asked) if says.input_tokens is None else says.input_tokens
     return read, len(says.text) // 4 if says.output_tokens is None else says.output_tokens
 
@@ -311,7 +313,7 @@ DEFAULT_TRIGGER_TOKENS = 150_000
 _STOP = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal"}
 
 
-def messages(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[bytes]:
+def messages(body: Mapping[str, Any], says: Says) -> Mapping[str, object] | list[bytes]:
     """Return a message, or its events; with a compaction block where the request has one due."""
     blocks, stop = _content(body, says)
     usage = _usage(body, says, compacted=blocks[0]["type"] == "compaction")
@@ -331,7 +333,7 @@ def messages(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[by
         return whole
     begun = {**usage, "output_tokens": 0}
     start = {**whole, "content": [], "stop_reason": None, "usage": begun}
-    events: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": start})]
+    events: list[tuple[str, Payload]] = [("message_start", {"message": start})]
     for index, block in enumerate(blocks):
         events += _block_events(index, block)
     ended = {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage}
@@ -339,7 +341,7 @@ def messages(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | list[by
     return [sse({"type": name, **data}, name) for name, data in events]
 
 
-def count_tokens(body: Mapping[str, Any], says: Says) -> Mapping[str, Any]:
+def count_tokens(body: Mapping[str, Any], says: Says) -> Mapping[str, object]:
     """Return the size of a request: a token for every four characters, unless the reply says."""
     counted = _input_tokens(body, says)
     if body.get("context_management"):
@@ -348,7 +350,7 @@ def count_tokens(body: Mapping[str, Any], says: Says) -> Mapping[str, Any]:
     return {"input_tokens": counted}
 
 
-def _content(body: Mapping[str, Any], says: Says) -> tuple[list[dict[str, Any]], str]:
+def _content(body: Mapping[str, Any], says: Says) -> tuple[list[Payload], str]:
     block = {"type": "compaction", "content": says.compaction, "signature": "signed"}
     text = {"type": "text", "text": says.text, "citations": None}
     if body.get("compaction"):
@@ -361,7 +363,7 @@ def _content(body: Mapping[str, Any], says: Says) -> tuple[list[dict[str, Any]],
     return [block, text], _STOP[says.stopped]
 
 
-def _choose_edit(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | None:
+def _choose_edit(body: Mapping[str, Any], says: Says) -> Mapping[str, object] | None:
     for edit in (body.get("context_management") or {}).get("edits") or []:
         if edit.get("type") == "compact_20260112":
             trigger = (edit.get("trigger") or {}).get("value", DEFAULT_TRIGGER_TOKENS)
@@ -369,7 +371,7 @@ def _choose_edit(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | Non
     return None
 
 
-def _block_events(index: int, block: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _block_events(index: int, block: Mapping[str, Any]) -> list[tuple[str, Payload]]:
     at = {"index": index}
     if block["type"] == "compaction":
         delta = {"type": "compaction_delta", "content": block["content"]}
@@ -385,9 +387,9 @@ def _block_events(index: int, block: Mapping[str, Any]) -> list[tuple[str, dict[
     return [start, *deltas, ("content_block_stop", at)]
 
 
-def _usage(body: Mapping[str, Any], says: Says, *, compacted: bool) -> dict[str, Any]:
+def _usage(body: Mapping[str, Any], says: Says, *, compacted: bool) -> Payload:
     written = len(says.text) // 4 if says.output_tokens is None else says.output_tokens
-    usage: dict[str, Any] = {
+    usage: Payload = {
         "input_tokens": _input_tokens(body, says),
         "output_tokens": written,
         "cache_read_input_tokens": says.cache_read_tokens,
@@ -408,7 +410,7 @@ DIMENSIONS = 256
 """Where the request names none."""
 
 
-def embeddings(body: Mapping[str, Any], says: Says) -> Mapping[str, Any]:
+def embeddings(body: Mapping[str, Any], says: Says) -> Mapping[str, object]:
     """Return a vector for each text of the request; what the script says is not used."""
     del says
     given: Any = body.get("input") or []

@@ -19,7 +19,7 @@ import socket
 import struct
 from collections.abc import Callable, Generator, Mapping
 from threading import Thread
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
@@ -51,15 +51,27 @@ from foldaway.testing.model_replies import (
 )
 
 __all__ = [
-    "Cuts", "Drops", "ModelRequest", "ModelServer", "Reply", "Says", "Script", "Sends",
-    "Trickles", "Waits", "anthropic_error", "in_turn", "openai_error", "refusing_url",
-]  # fmt: skip
+    "Cuts",
+    "Drops",
+    "ModelRequest",
+    "ModelServer",
+    "Reply",
+    "Says",
+    "Script",
+    "Sends",
+    "Trickles",
+    "Waits",
+    "anthropic_error",
+    "in_turn",
+    "openai_error",
+    "refusing_url",
+]
 
 POLL_SECONDS = 0.005
 """How often a reply that waits looks whether it may go on."""
 
-_Connections: TypeAlias = dict[Any, tuple[asyncio.AbstractEventLoop, asyncio.Transport]]
-_Write: TypeAlias = Callable[[Mapping[str, Any], Says], "Mapping[str, Any] | list[bytes]"]
+_Connections: TypeAlias = dict[object, tuple[asyncio.AbstractEventLoop, asyncio.Transport]]
+_Write: TypeAlias = Callable[[Mapping[str, object], Says], "Mapping[str, object] | list[bytes]"]
 
 _PATHS: Mapping[str, tuple[Api, _Write]] = {
     "/v1/chat/completions": ("chat", chat),
@@ -238,7 +250,7 @@ def _headers_of(reply: Sends) -> Mapping[str, str]:
     return {"content-type": kind, **{name.lower(): text for name, text in reply.headers.items()}}
 
 
-def _bytes_of(body: Mapping[str, Any] | str | bytes) -> bytes:
+def _bytes_of(body: Mapping[str, object] | str | bytes) -> bytes:
     if isinstance(body, bytes):
         return body
     return (body if isinstance(body, str) else json.dumps(body)).encode()

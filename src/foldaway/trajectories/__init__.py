@@ -15,29 +15,17 @@ if TYPE_CHECKING:
         estimate_batch,
     )
     from foldaway.trajectories.compress import compress_trajectory
-    from foldaway.trajectories.counting import counter_for
-    from foldaway.trajectories.folder import BatchReport
-    from foldaway.trajectories.model_client import Spent
     from foldaway.trajectories.policy import (
-        BINS,
-        LEAST_SUMMARY_TOKENS,
         Artifacts,
         BatchSettings,
-        Counted,
-        Format,
         Metrics,
         RequestLimits,
         Summaries,
         TrajectoryPolicy,
     )
-    from foldaway.trajectories.reading import RecordSource, find_sources, join_lines, read_records
-    from foldaway.trajectories.stats import QUANTILES, Stats, sample, stats_of
-    from foldaway.trajectories.verification import (
-        Fault,
-        describe_over_target,
-        read_over_target,
-        verify,
-    )
+    from foldaway.trajectories.reading import RecordSource, find_sources
+    from foldaway.trajectories.stats import Stats, measure_records, sample_lines
+    from foldaway.trajectories.verification import find_over_target, verify_batch
 
 __all__ = ["Metrics", "TrajectoryPolicy", "compress_trajectory"]
 
@@ -47,13 +35,9 @@ __getattr__ = import_later(
     {
         "batch": "BatchResult CallEstimate Progress compress_batch estimate_batch",
         "compress": "compress_trajectory",
-        "counting": "counter_for",
-        "folder": "BatchReport",
-        "model_client": "Spent",
-        "policy": "Artifacts BINS BatchSettings Counted Format LEAST_SUMMARY_TOKENS Metrics "
-        "RequestLimits Summaries TrajectoryPolicy",
-        "reading": "RecordSource find_sources join_lines read_records",
-        "stats": "QUANTILES Stats sample stats_of",
-        "verification": "Fault describe_over_target read_over_target verify",
+        "policy": "Artifacts BatchSettings Metrics RequestLimits Summaries TrajectoryPolicy",
+        "reading": "RecordSource find_sources",
+        "stats": "Stats measure_records sample_lines",
+        "verification": "find_over_target verify_batch",
     },
 )

@@ -19,10 +19,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from foldaway._core import TokenCounter
 from foldaway.dialects import load_parsed, parse
 from foldaway.errors import FoldawayError
-from foldaway.summarizers import prompts
+from foldaway.reduction import plural
 from foldaway.trajectories.compress import compress_transcript
 from foldaway.trajectories.counting import counter_for
 from foldaway.trajectories.folder import (
@@ -48,9 +47,8 @@ from foldaway.trajectories.model_client import (
     client_for,
     model_for,
     read_answer,
-    request_tokens,
 )
-from foldaway.trajectories.policy import BINS, BatchSettings, RequestLimits, Tally, add_tallies
+from foldaway.trajectories.policy import BatchSettings, RequestLimits, Tally, add_tallies
 from foldaway.trajectories.ray_engine import do_on_ray, require_ray
 from foldaway.trajectories.reading import RecordSource, Shard, import_parquet, read_shards
 from foldaway.trajectories.region import Region
@@ -82,6 +80,23 @@ class Progress(Struct, frozen=True):
     bytes_read: int
     bytes_total: int
     seconds: float
+
+    @property
+    def share(self) -> float:
+        """How much of the files is read, up to 1."""
+        return self.bytes_read / max(self.bytes_total, 1)
+
+    @property
+    def sentence(self) -> str:
+        """How far it is, in words: records, rate, time left, quarantine."""
+        rate = self.new / self.seconds if self.seconds else 0.0
+        said = [plural(self.records, "record"), f"{rate:,.0f}/s"]
+        if self.new and 0 < self.share < 1:
+            left = round(self.seconds * (1 - self.share) / self.share)
+            said.append(f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left")
+        if self.quarantined:
+            said.append(f"{self.quarantined:,} quarantined")
+        return ", ".join(said)
 
 
 class BatchResult(Struct, frozen=True):
@@ -141,13 +156,13 @@ def compress_batch(
             job=replace(claimed, redaction_key=""),
             counter=counter.name,
             estimated=counter.is_estimate,
-            shards=run.shards,
-            total=run.total,
+            shards=run.sums.shards,
+            total=run.sums.total,
         )
         _finish(folder, report)
-        drawn = draw_ratios(run.total, folder / RATIOS)
+        drawn = draw_ratios(report.total, folder / RATIOS)
         spent = client.spent if client else None
-        return BatchResult(report, run.resumed, run.seconds, drawn, spent)
+        return BatchResult(report, run.sums.resumed, run.seconds, drawn, spent)
 
 
 def _do_by_processes(
@@ -175,15 +190,36 @@ def _do_by_ray(run: _Run, workers: int | None, address: str) -> None:
         run.recount(bytes_read, done, before)
         run.tell()
 
-    run.shards = do_on_ray(
+    shards = do_on_ray(
         run.sources, run.settings, run.folder, workers=workers, address=address, on_look=on_look
     )
     done = read_marks(run.folder)
-    run.recount(run.bytes_total, {number: done[number] for number in range(run.shards)}, before)
+    run.recount(run.bytes_total, {number: done[number] for number in range(shards)}, before)
+    run.sums = replace(run.sums, shards=shards)
+
+
+class _Sums(Struct, frozen=True):
+    """The sums of a batch: its shards, and what is done of them."""
+
+    shards: int = 0
+    resumed: int = 0
+    """Shards that were taken over from an earlier run."""
+    new: int = 0
+    """Records that were done in this run."""
+    total: Tally = Tally()
+
+    def with_shard(self, done: FinishedShard, *, is_new: bool) -> _Sums:
+        """Return the sums with a shard that was done now, or taken over."""
+        return replace(
+            self,
+            resumed=self.resumed + (not is_new),
+            new=self.new + done.tally.records * is_new,
+            total=add_tallies(self.total, done.tally),
+        )
 
 
 class _Run:
-    """The sums of a batch while it runs."""
+    """A batch while it runs."""
 
     def __init__(
         self,
@@ -193,30 +229,26 @@ class _Run:
         on_progress: OnProgress,
     ) -> None:
         self.sources, self.folder, self.settings = sources, folder, settings
-        self.bytes_total = sum(source.size for source in sources)
         self._on_progress = on_progress
         self._began = time.monotonic()
-        self._bytes_read = self._new = 0
-        self.shards = self.resumed = 0
-        self.total = Tally()
+        self._bytes_read = 0
+        self.sums = _Sums()
 
     def skip_finished(self, shards: Iterator[Shard]) -> Iterator[Shard]:
         """Yield the shards that are not done yet."""
         keeper = Keeper(self.folder, self.settings.format)
         for shard in shards:
-            self.shards += 1
+            self.sums = replace(self.sums, shards=self.sums.shards + 1)
             done = find_finished(self.folder, shard)
             if done is None:
                 keeper.make_room(shard)
                 yield shard
             else:
-                self.resumed += 1
-                self.total = add_tallies(self.total, done.tally)
+                self.sums = self.sums.with_shard(done, is_new=False)
 
     def add(self, done: FinishedShard) -> None:
         """Count a shard that was done now."""
-        self._new += done.tally.records
-        self.total = add_tallies(self.total, done.tally)
+        self.sums = self.sums.with_shard(done, is_new=True)
 
     def recount(
         self,
@@ -226,13 +258,14 @@ class _Run:
     ) -> None:
         """Count what is done by now; what was the same before this run was taken over."""
         self._bytes_read = bytes_read
-        self.total, self._new, self.resumed = Tally(), 0, 0
+        self.sums = _Sums()
         for number, one in done.items():
-            if before.get(number) == one:
-                self.resumed += 1
-                self.total = add_tallies(self.total, one.tally)
-            else:
-                self.add(one)
+            self.sums = self.sums.with_shard(one, is_new=before.get(number) != one)
+
+    @property
+    def bytes_total(self) -> int:
+        """The bytes of all sources."""
+        return sum(source.size for source in self.sources)
 
     @property
     def seconds(self) -> float:
@@ -245,9 +278,9 @@ class _Run:
 
     def tell(self, begun: int = 0) -> None:
         """Tell how far the batch is, records that are only begun included."""
-        records, new, bad = self.total.records + begun, self._new + begun, self.total.quarantined
-        sizes = self._bytes_read, self.bytes_total
-        self._on_progress(Progress(records, new, bad, *sizes, self.seconds))
+        total, sizes = self.sums.total, (self._bytes_read, self.bytes_total)
+        records, new = total.records + begun, self.sums.new + begun
+        self._on_progress(Progress(records, new, total.quarantined, *sizes, self.seconds))
 
 
 def _finish(folder: Path, report: BatchReport) -> None:
@@ -287,8 +320,9 @@ def draw_ratios(total: Tally, path: Path) -> bool:
     figure = figures.Figure(figsize=(7, 3.5), layout="constrained")
     backend.FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    edges = [number / BINS for number in range(BINS)]
-    axes.bar(edges, total.ratios, width=1 / BINS, align="edge", color="#5b7fb5", edgecolor="white")
+    edges, counts = zip(*total.histogram, strict=True)
+    width = 1 / len(counts)
+    axes.bar(edges, counts, width=width, align="edge", color="#5b7fb5", edgecolor="white")
     title = f"{sum(total.ratios):,} compressed records"
     axes.set(xlim=(0, 1), xlabel="tokens after / tokens before", ylabel="records", title=title)
     out = io.BytesIO()
@@ -373,7 +407,7 @@ def _counting_writer(
             nonlocal kept
             found = read_answer(answers, answer_key(who, pending.question))
             if found is None:
-                tell(_estimate_rest(pending, model.counter))
+                tell(_estimate_rest(pending))
                 return ModelAnswer(None)
             kept += 1
             return found
@@ -385,15 +419,10 @@ def _counting_writer(
     return write
 
 
-def _estimate_rest(pending: PendingQuestion, counter: TokenCounter) -> CallEstimate:
-    """Return what is left to ask; the note in requests to come is taken as full."""
+def _estimate_rest(pending: PendingQuestion) -> CallEstimate:
+    """Return what is left to ask."""
     asking = pending.asking
-    told = counter.count(prompts.instructions(asking.terms))
-    later = asking.chunks[asking.at + 1 :]
-    tokens = request_tokens(pending.question.request, counter) + sum(
-        told + asking.note_tokens + counter.count(chunk.record) for chunk in later
-    )
-    calls = 1 + len(later)
+    calls, tokens = asking.count_rest()
     return CallEstimate(calls=calls, input_tokens=tokens, output_tokens=calls * asking.max_tokens)
 
 

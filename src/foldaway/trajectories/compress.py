@@ -9,10 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import Redact, TokenCounter
-from foldaway.dialects import ROLES_ALTERNATE, dump, load, profile_for, with_messages
+from foldaway.dialects import dump, load, profile_for
 from foldaway.facts import recognize
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, Estimator
 from foldaway.trajectories.counting import (
     TurnCosts,
     count_outside_turns,
@@ -20,12 +19,7 @@ from foldaway.trajectories.counting import (
     turn_chars,
     turn_tokens,
 )
-from foldaway.trajectories.policy import (
-    LEAST_SUMMARY_TOKENS,
-    Metrics,
-    RecordOutcome,
-    TrajectoryPolicy,
-)
+from foldaway.trajectories.policy import Metrics, RecordOutcome, TrajectoryPolicy
 from foldaway.trajectories.record import (
     is_compacted,
     refuse_unreadable,
@@ -41,7 +35,7 @@ from foldaway.trajectories.summaries import (
     smallest_summary,
     sum_counts,
 )
-from foldaway.transcript import Message, Text, Transcript
+from foldaway.transcript import MESSAGE_OVERHEAD_TOKENS, Estimator, Message, Text, Transcript
 
 
 class CompressionTools(Struct, frozen=True):
@@ -96,6 +90,7 @@ def compress_transcript(
             turns_after=len(made.messages),
             tokens_after=tokens,
             still_over_limit=over,
+            could_fit=metrics.could_fit and over,
             least_tokens=metrics.least_tokens if over else 0,
             over_because=metrics.over_because if over else "",
         )
@@ -113,7 +108,8 @@ def _fold(
     if not costs.exceed(target):
         return given, _measure_unchanged("under target", costs)
     messages = recognize(given.messages)
-    noted = with_notice(given) if policy.notice else given
+    words = policy.notice if isinstance(policy.notice, str) else ""
+    noted = with_notice(given, words) if policy.notice else given
     outside = costs.outside + _notice_tokens(given, noted, costs, counter)
     room = RecordRoom(
         target - outside,
@@ -126,14 +122,15 @@ def _fold(
         lambda message: turn_chars(message, dialect),
         keep_last=policy.keep_last,
         room=room,
-        alternates=profile_for(dialect).has(ROLES_ALTERNATE),
+        alternates=profile_for(dialect).has("roles-alternate"),
     )
     if chosen is None:
         return given, _measure_unchanged(
             "nothing to fold", costs, _describe_over_target(given, costs)
         )
     over = None
-    if room.least_of(chosen) > room.tokens:
+    has_room = room.least_of(chosen) <= room.tokens
+    if not has_room:
         over = _describe_over_target(given, costs, chosen.regions, outside + room.least_of(chosen))
         chosen = _first_alone(chosen, costs)
     budgets = _budgets(room, chosen, costs)
@@ -159,6 +156,7 @@ def _fold(
         before_is_estimate=not costs.all_counted,
         regions=tuple((one.start, one.stop) for one in regions),
         still_over_limit=over is not None,
+        could_fit=over is not None and has_room,
         least_tokens=over.least_tokens if over else 0,
         over_because=over.because if over else "",
         **counts,
@@ -220,7 +218,7 @@ def _budgets(room: RecordRoom, chosen: FoldedRegions, costs: TurnCosts) -> tuple
         return budgets
     (region,), (budget,) = chosen.regions, budgets
     folded = costs.span(region.start, region.stop, most=2 * budget)
-    return (min(budget, max(folded // 2, LEAST_SUMMARY_TOKENS)),)
+    return (min(budget, max(folded // 2, TrajectoryPolicy.LEAST_SUMMARY_TOKENS)),)
 
 
 def _find_smallest(turns: int, counter: TokenCounter) -> int:
@@ -237,7 +235,7 @@ def _replace_regions(
         summary = Message("user", parts, origin="summary", intact=False)
         messages[region.start : region.stop] = [summary]
         tokens += turn_tokens(summary, noted.dialect, counter)
-    return with_messages(noted, tuple(messages)), tokens
+    return noted.with_messages(messages), tokens
 
 
 def _notice_tokens(

@@ -12,12 +12,21 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from foldaway._core import TokenCounter
-from foldaway.compaction import message_tokens, text_length, tools_tokens
+from foldaway.compaction import message_tokens, tools_tokens
 from foldaway.dialects import dump_text
 from foldaway.errors import ExactCountingUnavailable, MissingExtra, NotReadable
-from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, Estimator, ExactCounter, exact_counter
 from foldaway.trajectories.tokenizer_file import counter_of
-from foldaway.transcript import Message, Text, ToolResult, Transcript
+from foldaway.transcript import (
+    MESSAGE_OVERHEAD_TOKENS,
+    Estimator,
+    ExactCounter,
+    Message,
+    Text,
+    ToolResult,
+    Transcript,
+    exact_counter,
+    text_length,
+)
 
 SHAREGPT = "sharegpt"
 _MUCH_LONGER = 9

@@ -35,8 +35,11 @@ STATE, METRICS = ".foldaway", "metrics"
 ANSWERS, EARLIER = "answers", "before"
 """Folders in its state folder."""
 MANIFEST, REPORT, QUARANTINE, RATIOS = (
-    "manifest.json", "report.json", "quarantine.jsonl", "ratios.png",
-)  # fmt: skip
+    "manifest.json",
+    "report.json",
+    "quarantine.jsonl",
+    "ratios.png",
+)
 DRAFT = ".tmp"
 BYTES_READ = f".read{DRAFT}"
 """In the state folder: how many bytes are read, if another process than the parent reads."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from hashlib import blake2b
 from pathlib import Path
 from threading import Thread
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,13 +19,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Redact, Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
 from foldaway.errors import BatchStopped, InvalidSetting, NotWritable, SummarizerFailed
-from foldaway.summarizers import (
-    CLASSES,
-    LONGEST_PAUSE,
-    remedy_for,
-    summarizer_named,
-    without_writer,
-)
+from foldaway.summarizers import after_try, remedy_for, summarizer_named
 from foldaway.summarizers.prompts import VERSION
 from foldaway.trajectories.counting import counter_for
 from foldaway.trajectories.folder import write_synced
@@ -40,6 +35,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 which every limit of requests a minute is free again."""
 _MINUTE = 60.0
 
+T = TypeVar("T")
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Clock: TypeAlias = Callable[[], float]
 
@@ -84,35 +80,18 @@ class ModelClient:
     def __init__(self, settings: ClientSettings) -> None:
         """Take whom to ask; nothing is asked or started yet."""
         self._settings = settings
-        self._rate = RateLimit(settings.limits)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._queue = _RequestQueue(settings)
+        self._thread = _LoopThread()
         self._asked: dict[str, asyncio.Task[ModelAnswer]] = {}
-        self._calling = 0
-        self._why = ""
         self.spent = Spent()
 
     def ask(self, question: ModelQuestion) -> Future[ModelAnswer]:
         """Return the answer to come; it may end in `BatchStopped`."""
-        return asyncio.run_coroutine_threadsafe(self._answer_once(question), self._start())
+        return self._thread.run(self._answer_once(question))
 
     def close(self) -> None:
         """Let go of everything that is under way."""
-        if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._loop = None
-
-    def _start(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._slots = asyncio.Semaphore(self._settings.limits.requests)
-            self._next = asyncio.Lock()
-            self._quiet = asyncio.Condition()
-            self._thread = Thread(target=self._loop.run_forever, name="foldaway-model", daemon=True)
-            self._thread.start()
-        return self._loop
+        self._thread.close()
 
     async def _answer_once(self, question: ModelQuestion) -> ModelAnswer:
         """Answer a question, together with anyone else who asks the same."""
@@ -136,29 +115,27 @@ class ModelClient:
                 return await self._call(key, question.request, number - 1)
             except SummarizerFailed as error:
                 self._count(failed=1)
-                if await self._is_over(error, number):
-                    return ModelAnswer(None, number)
-                await self._pause(error, number)
+                tries = RATE_TRIES if error.kind == "rate limited" else TRIES
+                match after_try(error, is_last=number >= tries):
+                    case "stop":
+                        why = f"{error}; {remedy_for(error.kind)}"
+                        raise await self._queue.stop(why) from None
+                    case "give up":
+                        return ModelAnswer(None, number)
+                    case step:
+                        await self._queue.pause(error, number if step == "after a pause" else 0)
             except NotWritable as error:
-                raise await self._stop(f"{error.name}: {error.what}") from None
+                raise await self._queue.stop(f"{error.name}: {error.what}") from None
 
     async def _call(self, key: str, request: SummaryRequest, failed: int) -> ModelAnswer:
         """Ask once, when the limits allow it, and keep what came."""
         settings = self._settings
-        async with self._slots:
-            async with self._next:
-                await self._wait_for_turn(request)
-            self._calling += 1
+        async with self._queue.turn(request):
             self._count(calls=1)
-            try:
-                answer = await settings.summarizer.asummarize(request, settings.timeout)
-                found = ModelAnswer(_writable(answer), failed)
-                if settings.answers is not None:
-                    await asyncio.to_thread(save_answer, settings.answers, key, found)
-            finally:
-                self._calling -= 1
-                async with self._quiet:
-                    self._quiet.notify_all()
+            answer = await settings.summarizer.asummarize(request, settings.timeout)
+            found = ModelAnswer(_writable(answer), failed)
+            if settings.answers is not None:
+                await asyncio.to_thread(save_answer, settings.answers, key, found)
         self._count(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)
         return found
 
@@ -166,44 +143,86 @@ class ModelClient:
         sums = {name: getattr(self.spent, name) + number for name, number in more.items()}
         self.spent = replace(self.spent, **sums)
 
-    async def _wait_for_turn(self, request: SummaryRequest) -> None:
+
+class _RequestQueue:
+    """Lets requests begin within the limits, until one of them stops all."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._rate = RateLimit(settings.limits)
+        self._slots = asyncio.Semaphore(settings.limits.requests)
+        self._next = asyncio.Lock()
+        self._quiet = asyncio.Condition()
+        self._under_way = 0
+        self._why = ""
+
+    @asynccontextmanager
+    async def turn(self, request: SummaryRequest) -> AsyncGenerator[None]:
+        """Wait until a request may begin; raises `BatchStopped` if nothing more is asked."""
+        async with self._slots:
+            async with self._next:
+                await self._wait(request)
+            self._under_way += 1
+            try:
+                yield
+            finally:
+                self._under_way -= 1
+                async with self._quiet:
+                    self._quiet.notify_all()
+
+    async def _wait(self, request: SummaryRequest) -> None:
         settings, tokens = self._settings, 0
         if settings.limits.tokens_per_minute:
             tokens = request_tokens(request, settings.counter) + request.max_tokens
         while not self._why and (seconds := self._rate.wait(settings.clock(), tokens)) > 0:
             await settings.sleep(seconds)
         if self._why:
-            raise await self._stop(self._why)
+            raise await self.stop(self._why)
         self._rate.begin(settings.clock(), tokens)
 
-    async def _is_over(self, error: SummarizerFailed, number: int) -> bool:
-        """Return whether a question is given up; raises if everything is."""
-        if CLASSES[error.kind] == "no provider" or error.retry_after > LONGEST_PAUSE:
-            raise await self._stop(f"{error}; {remedy_for(error.kind)}")
-        tries = RATE_TRIES if error.kind == "rate limited" else TRIES
-        if number < tries and error.kind != "too long":
-            return False
-        if without_writer(error.kind, "auto", "none") == "abort":
-            raise await self._stop(f"{error}; {remedy_for(error.kind)}")
-        return True
-
-    async def _pause(self, error: SummarizerFailed, number: int) -> None:
+    async def pause(self, error: SummarizerFailed, number: int) -> None:
+        """Wait before the next try, longer after each of `number` failed ones; after a rate limit
+        nobody else asks either.
+        """
         settings = self._settings
-        growing = min(_FIRST_PAUSE * 2 ** (number - 1), _LONGEST_PAUSE)
-        if CLASSES[error.kind] == "answer":
-            growing = 0.0  # nobody is overrun
+        growing = min(_FIRST_PAUSE * 2 ** (number - 1), _LONGEST_PAUSE) if number else 0.0
         seconds = error.retry_after or growing
         if error.kind == "rate limited":
             self._rate.hold(settings.clock() + seconds)
         else:
             await settings.sleep(seconds)
 
-    async def _stop(self, why: str) -> BatchStopped:
+    async def stop(self, why: str) -> BatchStopped:
         """Ask nothing more, and return why, when the answers that were under way have come."""
         self._why = self._why or why
         async with self._quiet:
-            await self._quiet.wait_for(lambda: not self._calling)
+            await self._quiet.wait_for(lambda: not self._under_way)
         return BatchStopped(self._why)
+
+
+class _LoopThread:
+    """An event loop in a thread of its own, which is started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
+
+    def run(self, work: Coroutine[object, object, T]) -> Future[T]:
+        """Return what the work gives, once it is done."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = Thread(target=self._loop.run_forever, name="foldaway-model", daemon=True)
+            self._thread.start()
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        """Cancel all work, and end the thread."""
+        if self._loop is not None and self._thread is not None:
+            asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._loop = self._thread = None
 
 
 def client_for(settings: BatchSettings, answers: Path, limits: RequestLimits) -> ModelClient | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
 from msgspec import Struct, field
 from msgspec.structs import fields
@@ -22,18 +22,18 @@ Summaries: TypeAlias = Literal["ledger", "none", "model"]
 """Who writes the summaries: the ledger without a model, nobody, or a model that is checked."""
 Format: TypeAlias = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 
-LEAST_SUMMARY_TOKENS = 120
-"""Twice what the frame of a summary costs, so that half of the turn says something."""
 _SUMMARY_SHARE = 5
 """Summaries have a fifth of the target at most, as a model's note has of a summary: 750 tokens are
 less than that from 3,750 tokens on."""
-BINS = 20
+_BINS = 20
 """Ratios are counted in twentieths, the bars of the picture."""
 
 
 class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     """All settings that change a record; the same record and policy give the same bytes."""
 
+    LEAST_SUMMARY_TOKENS: ClassVar = 120
+    """Twice what the frame of a summary costs, so that half of the turn says something."""
     target_tokens: int
     """What a record may cost; shorter ones stay as they are."""
     summary_tokens: int = 750
@@ -41,8 +41,9 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     target; counted in when turns are chosen."""
     keep_last: int = 4
     """Turns at the end that are never folded."""
-    notice: bool = True
-    """Whether the system turn says that turns were summarized."""
+    notice: bool | str = True
+    """Whether the system turn says that turns were summarized, or the words that it says it in, on
+    one line."""
     artifacts: Artifacts = "keep"
     count: Counted = "kept"
     """With `all`, `tokens_before` is exact and the run takes longer; the records are the same."""
@@ -51,15 +52,16 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        least = {"target_tokens": 1, "summary_tokens": LEAST_SUMMARY_TOKENS, "keep_last": 0}
+        least = {"target_tokens": 1, "summary_tokens": self.LEAST_SUMMARY_TOKENS, "keep_last": 0}
         _check_least(self, {**least, "max_turns": 1})
+        if isinstance(self.notice, str) and (not self.notice.strip() or "\n" in self.notice):
+            raise InvalidSetting("notice", self.notice, "words on one line, or left out for none")
 
     @property
     def allowed_summary_tokens(self) -> int:
         """What the summary turns may cost if enough turns can be folded."""
-        return min(
-            self.summary_tokens, max(self.target_tokens // _SUMMARY_SHARE, LEAST_SUMMARY_TOKENS)
-        )
+        most = max(self.target_tokens // _SUMMARY_SHARE, self.LEAST_SUMMARY_TOKENS)
+        return min(self.summary_tokens, most)
 
 
 class BatchSettings(Struct, frozen=True, kw_only=True):
@@ -80,6 +82,12 @@ class BatchSettings(Struct, frozen=True, kw_only=True):
     shard_bytes: int = 32 * 1024 * 1024
     redaction_key: str = ""
     """Makes the tags of placeholders; "" for the public key. Only the manifest contains it."""
+
+    @classmethod
+    def choices(cls, name: str) -> tuple[str, ...]:
+        """Return the values of a setting, its policy's included, that has a closed set of them."""
+        hints: dict[str, Any] = get_type_hints(TrajectoryPolicy) | get_type_hints(cls)
+        return get_args(hints[name])
 
     @property
     def answers_of(self) -> str:
@@ -123,6 +131,8 @@ class Metrics(Struct, frozen=True, kw_only=True):
     """The turns that were folded, in their order: of each region the first, and the one after the
     last."""
     still_over_limit: bool = False
+    could_fit: bool = False
+    """Whether it is still over the target although the turns that always stay leave room."""
     least_tokens: int = 0
     """If it is still over: the smallest target that it fits with the same settings."""
     over_because: str = ""
@@ -163,6 +173,8 @@ class Tally(Struct, frozen=True, kw_only=True):
     quarantined: int = 0
     outcomes: dict[RecordOutcome, int] = field(default_factory=dict[RecordOutcome, int])
     still_over_limit: int = 0
+    could_fit: int = 0
+    """Of these, records whose turns that always stay leave room."""
     before_estimated: int = 0
     """Records whose folded turns were not counted: their tokens before are estimated."""
     turns_before: int = 0
@@ -176,13 +188,18 @@ class Tally(Struct, frozen=True, kw_only=True):
     dropped: int = 0
     contradicted: int = 0
     stripped: int = 0
-    ratios: list[int] = field(default_factory=lambda: [0] * BINS)
+    ratios: list[int] = field(default_factory=lambda: [0] * _BINS)
     """How many compressed records came out in each twentieth of their size."""
 
     @property
     def ratio(self) -> float:
         """Tokens after over tokens before, of all together."""
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
+
+    @property
+    def histogram(self) -> list[tuple[float, int]]:
+        """How many compressed records came out from each twentieth of their size on."""
+        return [(at / _BINS, count) for at, count in enumerate(self.ratios)]
 
 
 _SUMS = tuple(one.name for one in fields(Tally) if one.type is int)
@@ -191,7 +208,7 @@ _SUMS_OF_RECORD = tuple(name for name in _SUMS if name in Metrics.__struct_field
 
 def tally_of(metrics: Iterable[Metrics], quarantined: int) -> Tally:
     """Return the sums over the records of a shard; excluded ones count as read, not as tokens."""
-    sums, outcomes, ratios = Counter[str](), Counter[RecordOutcome](), [0] * BINS
+    sums, outcomes, ratios = Counter[str](), Counter[RecordOutcome](), [0] * _BINS
     sums["records"] = sums["quarantined"] = quarantined
     for one in metrics:
         sums["records"] += 1
@@ -203,7 +220,7 @@ def tally_of(metrics: Iterable[Metrics], quarantined: int) -> Tally:
         for name in _SUMS_OF_RECORD:
             sums[name] += getattr(one, name)
         if one.outcome == "compressed":
-            ratios[min(int(one.ratio * BINS), BINS - 1)] += 1
+            ratios[min(int(one.ratio * _BINS), _BINS - 1)] += 1
     return Tally(**sums, outcomes=dict(sorted(outcomes.items())), ratios=ratios)
 
 

@@ -19,15 +19,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 import zstandard
 from msgspec import Struct
 
-from foldaway.agents.importers import (
-    PARTIAL,
-    ImportedSession,
-    is_native_value,
-    is_one_session,
-    read_file,
-    read_value,
-)
-from foldaway.dialects import LIST_KEYS, convert_transcript, dump_bytes, parse, split_list
+from foldaway.agents.importers import ImportedSession, is_one_session, read_file, read_native_value
+from foldaway.dialects import convert_transcript, dump_bytes, has_list, parse, split_list
 from foldaway.errors import FoldawayError, MissingExtra, NotReadable, NotWritable
 from foldaway.trajectories.folder import MANIFEST, STATE
 from foldaway.trajectories.policy import BatchSettings
@@ -252,8 +245,8 @@ def _sessions(found: Iterable[ImportedSession], source: RecordSource) -> Iterato
     number = 0
     try:
         for number, one in enumerate(found, 1):
-            if one.lineage is not None and one.lineage.relation in PARTIAL:
-                what = f"is a branch of {one.lineage.parent_id}, without what came before it"
+            if one.is_partial:
+                what = f"is a branch of {one.parent_id}, without what came before it"
                 yield RawRecord(source.name, number, b"", what)
                 continue
             made: Any = convert_transcript(one.transcript, "openai-chat").messages
@@ -273,23 +266,17 @@ def _values(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRe
         return
     try:
         value = parse(data)
-        if is_native_value(value):
-            yield from _sessions(read_value(value, source.path), source)
+        native = read_native_value(value, source.path)
+        if native is not None:
+            yield from _sessions(native, source)
             return
-        many = isinstance(value, list) and all(map(_has_turns, cast("list[Any]", value)))
+        many = isinstance(value, list) and all(map(has_list, cast("list[Any]", value)))
         pieces = [bytes(piece) for piece in split_list(data)] if many else [data.strip()]
     except NotReadable as error:
         yield RawRecord(source.name, 1, b"", str(error))
         return
     for number, piece in enumerate(pieces, 1):
         yield RawRecord(source.name, number, piece)
-
-
-def _has_turns(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    body = cast("dict[str, Any]", value)
-    return any(isinstance(body.get(key), list) for key in LIST_KEYS)
 
 
 def _rows(source: RecordSource) -> Iterator[RawRecord]:

@@ -101,27 +101,36 @@ def strip_generated(transcript: Transcript) -> Transcript:
     return mended
 
 
+_MARK = "[foldaway notice]"
 NOTICE = (
-    "[foldaway notice] Some earlier turns of this conversation are summarized in one message, "
+    f"{_MARK} Some earlier turns of this conversation are summarized in one message, "
     "which is marked as such."
 )
-_ADDED = f"\n\n{NOTICE}"
+_NOTICES = re.compile(rf"(?:\n\n)?{re.escape(_MARK)}[^\n]*")
+"""A notice in any words: it begins with its mark, and ends with its line."""
 
 Edit: TypeAlias = Callable[[str], str]
 
 
-def with_notice(transcript: Transcript) -> Transcript:
-    """Return the record with the notice at the end of its system text, once.
+def with_notice(transcript: Transcript, words: str = "") -> Transcript:
+    """Return the record with the notice, in these words, at the end of its system text, once.
 
     A system turn at the front gets it, otherwise the field beside the turns; if there is
     neither, the record is as it was. A system turn further on is a message like others.
     """
-    return _edit(transcript, lambda text: text if NOTICE in text else text + _ADDED)
+    notice = f"{_MARK} {words.strip()}" if words else NOTICE
+    return _edit(
+        transcript, lambda text: text if notice in text else f"{_without(text)}\n\n{notice}"
+    )
 
 
 def without_notice(transcript: Transcript) -> Transcript:
     """Return the record without the notice."""
-    return _edit(transcript, lambda text: text.replace(_ADDED, "").replace(NOTICE, ""))
+    return _edit(transcript, _without)
+
+
+def _without(text: str) -> str:
+    return _NOTICES.sub("", text)
 
 
 def _edit(transcript: Transcript, edit: Edit) -> Transcript:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from foldaway.trajectories.policy import LEAST_SUMMARY_TOKENS
+from foldaway.trajectories.policy import TrajectoryPolicy
 from foldaway.transcript import Groups, Message, ToolResult
 
 
@@ -50,7 +50,8 @@ class RecordRoom(Struct, frozen=True):
 
     def useful_of(self, regions: Sequence[Region]) -> list[int]:
         """Return the tokens that the summary of each region needs to say something."""
-        return [max(LEAST_SUMMARY_TOKENS, tokens) for tokens in self.smallest_of(regions)]
+        least = TrajectoryPolicy.LEAST_SUMMARY_TOKENS
+        return [max(least, tokens) for tokens in self.smallest_of(regions)]
 
     def budgets(self, regions: Sequence[Region], kept_tokens: int) -> tuple[int, ...]:
         """Return what each summary may cost: the first has what the others leave.

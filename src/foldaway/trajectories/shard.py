@@ -28,7 +28,7 @@ from msgspec import Struct, to_builtins
 from foldaway.dialects import dump, load_parsed, parse
 from foldaway.dialects import dump_bytes as dump_json
 from foldaway.errors import BatchStopped, FoldawayError, NotWritable
-from foldaway.redaction import DEFAULT_KEY, RedactionPolicy, Redactor
+from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.trajectories.compress import CompressionTools, compress_transcript
 from foldaway.trajectories.counting import counter_for
 from foldaway.trajectories.folder import (
@@ -138,7 +138,7 @@ def tools_for(settings: BatchSettings, ask: Ask | None = None) -> CompressionToo
 
     `ask` answers what a model is asked, if one writes.
     """
-    policy = RedactionPolicy(key=settings.redaction_key or DEFAULT_KEY, personal=False)
+    policy = RedactionPolicy(key=settings.redaction_key, personal=False)
     counter, redact = counter_for(settings.tokenizer), Redactor(policy)
     match settings.summaries:
         case "ledger":

@@ -7,21 +7,22 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from typing import ClassVar
 
 from msgspec import Struct
 
-from foldaway._core import TokenCounter
 from foldaway.dialects import load_parsed, parse
 from foldaway.errors import FoldawayError
-from foldaway.trajectories.counting import record_tokens
-from foldaway.trajectories.reading import RawRecord
+from foldaway.trajectories.counting import counter_for, record_tokens
+from foldaway.trajectories.reading import RawRecord, RecordSource, join_lines, read_records
 from foldaway.trajectories.record import is_compacted, refuse_unreadable
 
-QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+_MOST_TURNS = 100_000
+"""A record with more turns is reported as not readable."""
 
 
 class Spread(Struct, frozen=True):
-    """The sum of a figure, and its values at `QUANTILES`."""
+    """The sum of a figure, and its values at `Stats.QUANTILES`."""
 
     total: int
     at: tuple[int, ...]
@@ -30,6 +31,7 @@ class Spread(Struct, frozen=True):
 class Stats(Struct, frozen=True, kw_only=True):
     """Figures over all records; those that cannot be read are only counted."""
 
+    QUANTILES: ClassVar = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
     records: int
     unreadable: int
     reasons: dict[str, int]
@@ -45,20 +47,25 @@ class Stats(Struct, frozen=True, kw_only=True):
     estimated: bool
 
 
-def stats_of(
-    records: Iterable[RawRecord], counter: TokenCounter, targets: Sequence[int], max_turns: int
+def measure_records(
+    sources: Sequence[RecordSource], tokenizer: str, targets: Sequence[int]
 ) -> Stats:
-    """Return the figures; of each record only its two counts are kept in memory."""
+    """Return the figures of all records, and how many are over each target.
+
+    `tokenizer` is who counts, as `BatchSettings` has it. Of each record only its two counts are
+    kept in memory.
+    """
+    counter = counter_for(tokenizer)
     turns, tokens = array("Q"), array("Q")
     dialects, reasons = Counter[str](), Counter[str]()
     compacted = 0
-    for record in records:
+    for record in read_records(sources):
         try:
             if record.problem:
                 reasons[record.problem] += 1
                 continue
             transcript = load_parsed(parse(record.data))
-            refuse_unreadable(transcript, max_turns)
+            refuse_unreadable(transcript, _MOST_TURNS)
         except FoldawayError as error:
             reasons[getattr(error, "what", str(error))] += 1
             continue
@@ -83,7 +90,13 @@ def stats_of(
 def _spread(values: array[int]) -> Spread:
     ordered = sorted(values)
     last = len(ordered) - 1
-    return Spread(sum(ordered), tuple(ordered[round(q * last)] for q in QUANTILES if ordered))
+    return Spread(sum(ordered), tuple(ordered[round(q * last)] for q in Stats.QUANTILES if ordered))
+
+
+def sample_lines(sources: Sequence[RecordSource], number: int, seed: int) -> bytes:
+    """Return a few records as JSON lines, the same ones every time."""
+    drawn = sample(read_records(sources), number, seed)
+    return b"".join(join_lines(one.data) + b"\n" for one in drawn)
 
 
 def sample(records: Iterable[RawRecord], number: int, seed: int) -> list[RawRecord]:

@@ -11,22 +11,14 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from foldaway._core import Policy, Redact, SummaryAnswer, SummaryRequest, TokenCounter
-from foldaway.compaction import (
-    CompactionState,
-    FrozenLog,
-    LogReading,
-    Partition,
-    carried_in,
-    joined,
-    rehydrated,
-)
+from foldaway.compaction import CompactionState, Partition, carried_in, joined
 from foldaway.errors import SummarizerFailed
-from foldaway.facts import Summary, merged, merged_summaries, render_summary, summary_text
+from foldaway.facts import FactReader, LogReading, Summary, merged_summaries, summary_text
 from foldaway.facts.languages import phrases_for
-from foldaway.facts.ledger import Around, Ledger, summarize, tokens_per_char, update
+from foldaway.facts.ledger import Around, Ledger, summarize
 from foldaway.summarizers import Material
-from foldaway.summarizers.asking import Asking, begin, take
-from foldaway.summarizers.gate import Checked, check, evidence_of
+from foldaway.summarizers.asking import Asking, begin
+from foldaway.summarizers.gate import Checked, check_note
 from foldaway.trajectories.region import Region
 from foldaway.transcript import Message, is_ask, whole_view
 
@@ -107,7 +99,7 @@ class RegionFacts(Struct, frozen=True):
     def summary(self) -> Summary:
         """All of it as one summary, what was carried over included; entries name their sources."""
         made = summarize(self.ledger, self.around)
-        return made if self.carried is None else merged(self.carried, made)
+        return made if self.carried is None else self.carried.merge(made)
 
 
 def region_summary(
@@ -128,20 +120,18 @@ def _read_facts(
     """Return the facts of the folded turns, for a summary of about `tokens`."""
     counter, redact = readings.counter, readings.redact
     folded = messages[region.start : region.stop]
-    index = FrozenLog(
-        folded, whole_view(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN
-    )
-    ledger = update(Ledger(), index.facts(0, len(folded)))
+    reader = FactReader(folded, readings, lines_of=tokens * _READ_CHARS_PER_TOKEN)
+    ledger = reader.ledger(len(folded))
     kept = [*range(region.start), *range(region.stop, len(messages))]
     around = Around(
-        room_chars=tokens / tokens_per_char(ledger, _CountsStart(counter)),
+        room_chars=tokens / ledger.tokens_per_char(_CountsStart(counter)),
         kept=frozenset(messages[at].label for at in kept),
         newer_asks=any(is_ask(message) for message in messages[region.stop :]),
         brief=True,
     )
     merged = {at - region.start: body for at, body in merged_summaries(messages).items()}
     carried = [redact(one) for one in carried_in(folded, merged)]
-    return RegionFacts(ledger, around, rehydrated(CompactionState(), carried).carried)
+    return RegionFacts(ledger, around, CompactionState().with_carried(carried).carried)
 
 
 def _without_sources(summary: Summary) -> Summary:
@@ -165,7 +155,7 @@ def frame_summary(
     words = "\n".join([entry.text for rows in summary.sections.values() for entry in rows])
     by_length = _ByLength(_CountsStart(counter).count(words) / max(len(words), 1))
     for _ in range(_ROUNDS):
-        body = render_summary(summary, by_length, max(room, 1))
+        body = summary.render(by_length, max(room, 1))
         text = summary_text(redact(_without_empty(body, summary)), "", brief=True)
         excess = counter.count(text) - budget_tokens
         if excess <= 0:
@@ -290,7 +280,7 @@ def ask_model(
     """
     asking = begin(material, now="", summarizer_window=model.context_length)
     calls = errors = attempt = 0
-    checked = evidence = None
+    checked = None
     while attempt < ATTEMPTS and (request := asking.request) is not None:
         got = answer(PendingQuestion(ModelQuestion(request, attempt), asking))
         calls += got.failed + (got.answer is not None)
@@ -298,10 +288,9 @@ def ask_model(
         if got.answer is None:
             break
         try:
-            taken = take(asking, got.answer)
-            if taken.prose is not None:
-                evidence = evidence or evidence_of(material, name=model.name)
-                checked = check(taken.prose, evidence) if taken.prose.sections else None
+            taken = asking.take(got.answer)
+            if taken.prose is not None and taken.prose.sections:
+                checked = check_note(taken.prose, material, now="", name=model.name)
         except SummarizerFailed:
             errors, attempt = errors + 1, attempt + 1
         else:

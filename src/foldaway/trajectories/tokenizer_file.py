@@ -277,10 +277,13 @@ def _split(regex: str) -> Split:
     """Return the split by a pattern that Python cannot read: it knows no classes of Unicode."""
     ascii_regex = regex
     for letters, meant in (
-        (r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", "A-Z"), (r"\p{Ll}\p{Lm}\p{Lo}\p{M}", "a-z"),
-        (r"\s\p{L}\p{N}", r"\sA-Za-z0-9"), (r"\r\n\p{L}\p{N}", r"\r\nA-Za-z0-9"),
-        (r"\p{L}", "[A-Za-z]"), (r"\p{N}", "[0-9]"),
-    ):  # fmt: skip
+        (r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", "A-Z"),
+        (r"\p{Ll}\p{Lm}\p{Lo}\p{M}", "a-z"),
+        (r"\s\p{L}\p{N}", r"\sA-Za-z0-9"),
+        (r"\r\n\p{L}\p{N}", r"\r\nA-Za-z0-9"),
+        (r"\p{L}", "[A-Za-z]"),
+        (r"\p{N}", "[0-9]"),
+    ):
         ascii_regex = ascii_regex.replace(letters, meant)
     return Split(regex, re.compile(ascii_regex, re.ASCII))
 

@@ -42,23 +42,30 @@ class Fault(Struct, frozen=True):
     what: str
     over_target: bool = False
     """Whether all is as the batch says, and it says that the record is over its target."""
+    could_fit: bool = False
+    """Whether such a record has turns that always stay and that leave room."""
 
 
-def describe_over_target(row: MetricsRow, target: int) -> str:
+def _describe_over_target(row: MetricsRow, target: int) -> str:
     """Say by how much a record is over its target, and why."""
     why = f": {row.over_because}" if row.over_because else ""
     return f"costs {row.tokens_after:,} tokens of {target:,}{why}"
 
 
-def read_over_target(folder: Path, report: BatchReport) -> Iterator[MetricsRow]:
-    """Yield the metrics of the records of a finished batch that are over its target."""
+def find_over_target(folder: Path, report: BatchReport) -> Iterator[Fault]:
+    """Yield the records of a finished batch that are over its target, by their place in the input,
+    with the reason.
+    """
+    target = report.job.policy.target_tokens
     for number in range(report.shards if report.total.still_over_limit else 0):
         for row in read_metrics(folder / METRICS / f"part-{number:05d}.jsonl"):
             if row.still_over_limit and row.outcome != "excluded":
-                yield row
+                what = _describe_over_target(row, target)
+                place = f"{row.source}:{row.line}"
+                yield Fault(place, what, over_target=True, could_fit=row.could_fit)
 
 
-def verify(folder: Path, against: Sequence[RecordSource] = ()) -> Iterator[Fault]:
+def verify_batch(folder: Path, against: Sequence[RecordSource] = ()) -> Iterator[Fault]:
     """Yield what is wrong with the output of a finished batch; nothing if all is well.
 
     A record that is over the target is named too, with the reason, as `over_target`.
@@ -90,8 +97,9 @@ def verify(folder: Path, against: Sequence[RecordSource] = ()) -> Iterator[Fault
             for what in given.differences(record, row, report) if given else ():
                 yield Fault(where, what)
             if row.still_over_limit:
-                what = describe_over_target(row, job.policy.target_tokens)
-                yield Fault(where, f"{what} ({row.source}:{row.line})", over_target=True)
+                what = _describe_over_target(row, job.policy.target_tokens)
+                said = f"{what} ({row.source}:{row.line})"
+                yield Fault(where, said, over_target=True, could_fit=row.could_fit)
     if next(shards, None) is not None:
         yield Fault(REPORT, f"tells of {report.total.records:,} records, the input has more")
     quarantined, total = _line_count(folder / QUARANTINE), report.total

@@ -1,6 +1,15 @@
-"""The nouns: messages and their parts, groups, views. Frozen values; no I/O, no dialect."""
+"""The nouns: messages and their parts, groups, views, tokens. Frozen values; no dialect."""
 
 from foldaway.errors import Violation
+from foldaway.transcript.estimate import (
+    IMAGE_TOKENS,
+    MESSAGE_OVERHEAD_TOKENS,
+    REPLY_PRIMING_TOKENS,
+    TABLES,
+    TOOL_CALL_OVERHEAD_TOKENS,
+    Estimator,
+    estimate_text,
+)
 from foldaway.transcript.group import Group, Groups, Survey, groups, survey
 from foldaway.transcript.message import (
     CallKind,
@@ -22,8 +31,10 @@ from foldaway.transcript.message import (
     bare,
     bare_message,
     is_ask,
+    text_length,
     texts,
 )
+from foldaway.transcript.tokens import Calibration, ExactCounter, exact_counter
 from foldaway.transcript.view import (
     Folded,
     Item,
@@ -38,9 +49,50 @@ from foldaway.transcript.view import (
 )
 
 __all__ = [
-    "CallKind", "Flaw", "Folded", "Frame", "Group", "Groups", "Item", "Kept", "Media", "MediaKind",
-    "Message", "Opaque", "Origin", "Part", "Payload", "Rewritten", "Role", "Survey", "Text",
-    "Thinking", "ToolCall", "ToolResult", "Transcript", "View", "Violation", "bare",
-    "bare_message", "extend", "groups", "grow",
-    "is_ask", "render", "rewrite", "survey", "texts", "whole_view",
-]  # fmt: skip
+    "IMAGE_TOKENS",
+    "MESSAGE_OVERHEAD_TOKENS",
+    "REPLY_PRIMING_TOKENS",
+    "TOOL_CALL_OVERHEAD_TOKENS",
+    "Calibration",
+    "CallKind",
+    "Estimator",
+    "ExactCounter",
+    "Flaw",
+    "Folded",
+    "Frame",
+    "Group",
+    "Groups",
+    "Item",
+    "Kept",
+    "Media",
+    "MediaKind",
+    "Message",
+    "Opaque",
+    "Origin",
+    "Part",
+    "Payload",
+    "Rewritten",
+    "Role",
+    "Survey",
+    "Text",
+    "Thinking",
+    "ToolCall",
+    "ToolResult",
+    "Transcript",
+    "View",
+    "Violation",
+    "bare",
+    "bare_message",
+    "estimate_text",
+    "exact_counter",
+    "extend",
+    "groups",
+    "grow",
+    "is_ask",
+    "render",
+    "rewrite",
+    "survey",
+    "text_length",
+    "texts",
+    "whole_view",
+]

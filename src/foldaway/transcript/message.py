@@ -6,6 +6,7 @@ provider's rule.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -211,6 +212,10 @@ class Transcript(Struct, frozen=True):
         found = self.frame.setting("tools")
         return tuple(found) if isinstance(found, list) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
+    def with_messages(self, messages: Iterable[Message]) -> Transcript:
+        """Return the transcript with other messages in the same frame."""
+        return replace(self, messages=tuple(messages))
+
 
 def bare_message(message: Message) -> Message:
     """Return the message with bare parts and no payload; role, position, id and origin stay."""
@@ -237,3 +242,19 @@ def bare(part: Part) -> Part:
             return Thinking(text, signature, redacted)
         case Opaque(kind=kind):
             return Opaque(kind)
+
+
+def text_length(message: Message) -> int:
+    """Return the characters of a message's words, arguments and results."""
+    total = 0
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                total += len(text)
+            case ToolCall(arguments=arguments):
+                total += len(arguments)
+            case ToolResult(parts=parts):
+                total += sum(len(inner.text) for inner in parts if isinstance(inner, Text))
+            case _:
+                pass
+    return total

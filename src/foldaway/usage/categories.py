@@ -34,16 +34,22 @@ class ContextKind(Struct, frozen=True):
 
 _TABLE: Final[tuple[ContextKind, ...]] = (
     ContextKind("unrecorded", "not recorded by the agent"),
-    ContextKind("system", "system prompt", ("system prompt", "skills"), (SYSTEM,),
-                ("system", "developer")),
+    ContextKind(
+        "system", "system prompt", ("system prompt", "skills"), (SYSTEM,), ("system", "developer")
+    ),
     ContextKind("tools", "tool definitions", ("tools", "MCP tools", "subagents")),
     ContextKind("rules", "rules files", ("rules files", "memory")),
     ContextKind("summary", "summary", ("summary",), (SUMMARIES,)),
     ContextKind("user", "your words", ("user", "other"), (_USER, FILES), ("user",)),
-    ContextKind("agent", "the agent's words and calls", ("agent",),
-                (_AGENT, CALLS, THINKING, EARLIER), ("assistant",)),
+    ContextKind(
+        "agent",
+        "the agent's words and calls",
+        ("agent",),
+        (_AGENT, CALLS, THINKING, EARLIER),
+        ("assistant",),
+    ),
     ContextKind("results", "tool results", ("tool results",), (), ("tool",)),
-)  # fmt: skip
+)
 """`unrecorded` is what the provider counted and no record holds: system prompt and tools of an
 agent that does not write them down, or what came before a session that is a part."""
 KINDS: Final[tuple[Kind, ...]] = tuple(row.name for row in _TABLE)

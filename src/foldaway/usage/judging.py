@@ -24,9 +24,12 @@ MOST_PROMPTS = 3_000
 
 
 def judge(
-    sessions: Sequence[SpentSession], reader: UsageReader, prices: PriceList, seconds: float,
+    sessions: Sequence[SpentSession],
+    reader: UsageReader,
+    prices: PriceList,
+    seconds: float,
     tell: Tell,
-) -> list[Judgement]:  # fmt: skip
+) -> list[Judgement]:
     """Return what was found in the largest recent sessions, as far as the time allows.
 
     What was found before costs no time. The first one is looked at in any case.
@@ -68,9 +71,14 @@ def judge_session(session: SpentSession, found: ImportedSession, prices: PriceLi
     compactions, used_later, named = own_losses(found)
     was, would = _costs(session, found, prices)
     return Judgement(
-        agent=session.agent, source_id=session.source_id, usd_as_it_was=was,
-        usd_with_foldaway=would, used_later=used_later, named=named, compactions=compactions,
-    )  # fmt: skip
+        agent=session.agent,
+        source_id=session.source_id,
+        usd_as_it_was=was,
+        usd_with_foldaway=would,
+        used_later=used_later,
+        named=named,
+        compactions=compactions,
+    )
 
 
 def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> tuple[float, float]:

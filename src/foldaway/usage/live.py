@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import Self
 
 from msgspec import Struct
 
@@ -76,13 +77,21 @@ def live_state(
         if cost is None:
             paid.add(one, prices.cost(one, is_total=one.is_total))
     return LiveState(
-        agent=session.agent, session=session.source_id, title=session.title,
-        project=session.project, model=model, prompt_tokens=last.input_tokens if last else 0,
-        window_tokens=size, window_source=source, compacts_at_tokens=limit,
-        answers_left=max(round(left / grown), 0) if grown > 0 else None, requests=len(answers),
+        agent=session.agent,
+        session=session.source_id,
+        title=session.title,
+        project=session.project,
+        model=model,
+        prompt_tokens=last.input_tokens if last else 0,
+        window_tokens=size,
+        window_source=source,
+        compacts_at_tokens=limit,
+        answers_left=max(round(left / grown), 0) if grown > 0 else None,
+        requests=len(answers),
         compactions=session.compactions,
-        cache_hit_rate=whole.hit_rate, cost=paid.known_cost if cost is None else cost,
-    )  # fmt: skip
+        cache_hit_rate=whole.hit_rate,
+        cost=paid.known_cost if cost is None else cost,
+    )
 
 
 def compacts_at(session: SpentSession, window: int) -> int:
@@ -123,34 +132,38 @@ def growth(answers: Sequence[SpentAnswer]) -> float:
 # The files that are written to now
 
 
-def newest_files(places: Iterable[Path]) -> list[Path]:
-    """Return the files of agents in these places, the one that was written to last first; those of
-    subagents only if there are no others.
-    """
-    paths = [path for place in places for path in files_in(place) if path.is_file()]
-    mains = [path for path in paths if not path.name.startswith(SUBAGENT_FILE)]
-    return sorted(mains or paths, key=written_at, reverse=True)
+class SessionFile(Struct, frozen=True):
+    """A file of an agent, or its database, that may be written to now."""
 
+    path: Path
 
-def written_at(path: Path) -> float:
-    """Return when a file was written, or the log of a database beside it; 0 if it is not there."""
-    times = [0.0]
-    for one in (path, Path(f"{path}-wal")):
-        with suppress(OSError):
-            times.append(one.stat().st_mtime)
-    return max(times)
+    @classmethod
+    def newest(cls, places: Iterable[Path]) -> list[Self]:
+        """Return the files of agents in these places, the one that was written to last first; those
+        of subagents only if there are no others.
+        """
+        paths = [path for place in places for path in files_in(place) if path.is_file()]
+        mains = [path for path in paths if not path.name.startswith(SUBAGENT_FILE)]
+        return sorted(map(cls, mains or paths), key=cls.written_at, reverse=True)
 
+    def written_at(self) -> float:
+        """Return when it was written, or the log beside it; 0 if it is not there."""
+        times = [0.0]
+        for one in (self.path, Path(f"{self.path}-wal")):
+            with suppress(OSError):
+                times.append(one.stat().st_mtime)
+        return max(times)
 
-def last_session(path: Path) -> SpentSession | None:
-    """Return the session of a file that was used last; a subagent only if there is no other.
+    def read(self) -> SpentSession | None:
+        """Return its session that was used last; a subagent only if there is no other.
 
-    Raises `NotReadable` for a file that is half written.
-    """
-    found: list[ImportedSession] = []
-    for one in sessions_in(path):
-        if isinstance(one, NotReadable):
-            raise one
-        found.append(one)
-    mains = [one for one in found if one.lineage is None or one.lineage.relation != "sidechain"]
-    last = max(mains or found, key=lambda one: one.ended or 0.0, default=None)
-    return None if last is None else count_session(last)
+        Raises `NotReadable` if it is half written.
+        """
+        found: list[ImportedSession] = []
+        for one in sessions_in(self.path):
+            if isinstance(one, NotReadable):
+                raise one
+            found.append(one)
+        mains = [one for one in found if one.lineage is None or one.lineage.relation != "sidechain"]
+        last = max(mains or found, key=lambda one: one.ended or 0.0, default=None)
+        return None if last is None else count_session(last)

@@ -84,10 +84,15 @@ def overview(
     prompts = [one.prompts for one in sessions]
     simulated = {(one.agent, one.source_id) for one in judged if one.usd_as_it_was > 0}
     return Overview(
-        total=sum_of(rows), first=min(times, default=None), last=max(times, default=None),
-        weeks=add_up(rows, "week"), agents=_with_silent(add_up(rows, "all", "agent"), sessions),
-        projects=add_up(rows, "all", "project"), models=add_up(rows, "all", "model"),
-        prompts=prompt_shares(sessions), cache=cache_figures(rows, prices),
+        total=sum_of(rows),
+        first=min(times, default=None),
+        last=max(times, default=None),
+        weeks=add_up(rows, "week"),
+        agents=_with_silent(add_up(rows, "all", "agent"), sessions),
+        projects=add_up(rows, "all", "project"),
+        models=add_up(rows, "all", "model"),
+        prompts=prompt_shares(sessions),
+        cache=cache_figures(rows, prices),
         read_again=sum(one.read_again for one in prompts),
         read_again_tokens=sum(one.read_again_tokens for one in prompts),
         read_after_compaction=sum(one.read_after for one in prompts),
@@ -101,8 +106,9 @@ def overview(
         ),
         simulated_cost=round(sum(one.usd_as_it_was for one in judged), 6),
         simulated_cost_with_foldaway=round(sum(one.usd_with_foldaway for one in judged), 6),
-        commands=commands_for(rows, is_stored=is_stored), not_read=problems,
-    )  # fmt: skip
+        commands=commands_for(rows, is_stored=is_stored),
+        not_read=problems,
+    )
 
 
 def _with_silent(found: list[UsageRow], sessions: Iterable[SpentSession]) -> list[UsageRow]:

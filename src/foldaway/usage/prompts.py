@@ -6,11 +6,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from foldaway.agents.importers import CONSOLE_MARK, PARTIAL, SUBAGENTS, ImportedSession
+from foldaway.agents.importers import CONSOLE_MARK, ImportedSession
 from foldaway.compaction import message_tokens
-from foldaway.facts import arguments_given, effects_of_call, own_words
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, is_ask
+from foldaway.facts import own_words, use_of
+from foldaway.transcript import Estimator, Message, Part, Text, ToolCall, ToolResult, is_ask
 from foldaway.usage.categories import EARLIER, SUMMARIES, SYSTEM, name_in_prompts
 from foldaway.usage.record import PromptFigures, SpentSession, answers_of
 
@@ -24,18 +23,20 @@ def count_session(found: ImportedSession) -> SpentSession:
     """Return what a session of a file used."""
     messages = found.transcript.messages
     calls = [one.position for one in found.usage] or _calls(messages)
-    relation = found.lineage.relation if found.lineage else ""
     first = found.usage[0].input_tokens if found.usage else 0
     return SpentSession(
-        agent=found.agent, source_id=found.source_id, path=found.path,
-        title=title_of(found.title, messages), project=found.cwd, started=found.started,
-        parent_id=found.parent_id, is_subagent=relation in SUBAGENTS,
+        agent=found.agent,
+        source_id=found.source_id,
+        path=found.path,
+        title=title_of(found.title, messages),
+        project=found.cwd,
+        started=found.started,
+        parent_id=found.parent_id,
+        is_subagent=found.is_subagent,
         window_tokens=found.window_tokens,
         answers=tuple(answers_of(found)),
-        prompts=prompt_figures(
-            messages, calls, found.summaries, first, is_part=relation in PARTIAL
-        ),
-    )  # fmt: skip
+        prompts=prompt_figures(messages, calls, found.summaries, first, is_part=found.is_partial),
+    )
 
 
 def title_of(given: str, messages: Iterable[Message]) -> str:
@@ -103,9 +104,11 @@ def prompt_figures(
         shares[EARLIER if is_part else SYSTEM] += (first_prompt_tokens - known) * len(calls)
     return PromptFigures(
         shares={name: tokens for name, tokens in shares.most_common() if tokens},
-        read_again=reads.again[0], read_again_tokens=reads.again[1], read_after=reads.after[0],
+        read_again=reads.again[0],
+        read_again_tokens=reads.again[1],
+        read_after=reads.after[0],
         read_after_tokens=reads.after[1],
-    )  # fmt: skip
+    )
 
 
 class _Reads:
@@ -140,7 +143,7 @@ class _Reads:
             count[1] += tokens
 
     def _look(self, call: ToolCall) -> None:
-        effects = effects_of_call(call.name, arguments_given(call))
+        effects = use_of(call).effects()
         read = {one.path for one in effects if one.action == "read" and one.path}
         if read and all(call.arguments in self._seen.get(path, ()) for path in read):
             self._repeats[call.id] = self.again

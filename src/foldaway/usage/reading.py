@@ -114,7 +114,7 @@ class UsageReader:
 
     def _read_stored(
         self, store: Store, info: SessionInfo, turns: Sequence[TurnUsage]
-    ) -> SpentSession:  # fmt: skip
+    ) -> SpentSession:
         name = f"{store.where}#{info.id}"
         state = (info.length, int(info.updated * 1e6), len(turns))
         if not self._has(name, state):
@@ -228,22 +228,31 @@ def count_stored_session(
     generated = [at for at, row in enumerate(rows) if row.generated]
     first = turns[0].input_tokens if turns else 0
     return SpentSession(
-        agent=info.source or "foldaway", source_id=info.source_id or info.id,
-        path=f"{store.where}#{info.id}", title=title_of(info.title, messages), project=info.cwd,
-        started=info.started, parent_id=_parent_name(store, info),
+        agent=info.source or "foldaway",
+        source_id=info.source_id or info.id,
+        path=f"{store.where}#{info.id}",
+        title=title_of(info.title, messages),
+        project=info.cwd,
+        started=info.started,
+        parent_id=_parent_name(store, info),
         is_subagent=info.kind == "subagent",
         answers=tuple(
             spent_answer(
-                turn, mark_of(info.source, info.id, messages, turn),
-                model=turn.model or info.model, follows_compaction=at in views,
+                turn,
+                mark_of(info.source, info.id, messages, turn),
+                model=turn.model or info.model,
+                follows_compaction=at in views,
             )
             for at, turn in enumerate(turns)
         ),
         prompts=prompt_figures(
-            messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
+            messages,
+            calls,
+            sorted([*generated, *(turns[at].position for at in views)]),
+            first,
             is_part=bool(info.parent_id and info.forked_at),
         ),
-    )  # fmt: skip
+    )
 
 
 def _parent_name(store: Store, info: SessionInfo) -> str:

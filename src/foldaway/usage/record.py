@@ -9,6 +9,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from foldaway.agents.importers import ImportedSession
+from foldaway.agents.known import find_agent
 from foldaway.caching import RequestUsage
 from foldaway.transcript import Message
 from foldaway.usage.categories import SYSTEM
@@ -67,9 +68,19 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
         return self.agent, self.source_id
 
     @property
+    def is_stored(self) -> bool:
+        """Whether it was read from a store: then its compactions are those of Foldaway."""
+        return "#" in self.path
+
+    @property
     def compactions(self) -> int:
         """How often an answer follows a compaction of the agent."""
         return sum(answer.follows_compaction for answer in self.answers)
+
+    @property
+    def compacts_itself(self) -> bool:
+        """Whether its agent is known to compact by itself: it did, or its data say when."""
+        return bool(self.compactions) or find_agent(self.agent).compacts_itself
 
     @property
     def system_tokens(self) -> int:
@@ -83,10 +94,13 @@ def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:
     for one in (*found.usage, *((total,) if total else ())):
         compactions = sum(at < one.position for at in found.summaries)
         yield spent_answer(
-            one, mark_of(found.agent, found.source_id, found.transcript.messages, one),
-            time=one.time or found.ended, model=one.model or found.model,
-            follows_compaction=compactions > before, is_total=one is total,
-        )  # fmt: skip
+            one,
+            mark_of(found.agent, found.source_id, found.transcript.messages, one),
+            time=one.time or found.ended,
+            model=one.model or found.model,
+            follows_compaction=compactions > before,
+            is_total=one is total,
+        )
         before = compactions
 
 
@@ -96,9 +110,7 @@ def spent_answer(one: RequestUsage, mark: bytes, **more: Any) -> SpentAnswer:
     return SpentAnswer(**(own | more), mark=mark)
 
 
-def mark_of(
-    agent: str, source_id: str, messages: Sequence[Message], one: RequestUsage
-) -> bytes:  # fmt: skip
+def mark_of(agent: str, source_id: str, messages: Sequence[Message], one: RequestUsage) -> bytes:
     """Return what an answer and its copies in other files, and in the store, have in common.
 
     The provider's id of the answer and the size of its prompt, if its message has the id;

@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from foldaway.caching import PriceList
-from foldaway.sessions import ViewRow, usage_in, view_rows
+from foldaway.errors import UnknownSession
+from foldaway.sessions import ViewRow, usage_in
 from foldaway.stores import Pin, SessionInfo, Store, TurnUsage
 from foldaway.usage.sums import UsageSum, missed_tokens
 
@@ -48,6 +49,23 @@ class RequestTotals(Struct, frozen=True, kw_only=True):
     cost: float | None
     """None if no request says what it cost."""
 
+    @classmethod
+    def of(cls, turns: Sequence[RequestRow]) -> RequestTotals:
+        """Return what all requests used together."""
+        whole = UsageSum()
+        for turn in turns:
+            whole.add(turn, turn.cost)
+        return cls(
+            requests=whole.requests,
+            input_tokens=whole.input_tokens,
+            output_tokens=whole.output_tokens,
+            cache_read_tokens=whole.cache_read_tokens,
+            cache_hit_rate=round(whole.hit_rate, 4),
+            cache_misses=sum(turn.cache_miss for turn in turns),
+            misses_after_compaction=sum(turn.cache_miss and turn.compacted for turn in turns),
+            cost=None if whole.known_cost is None else round(whole.known_cost, 6),
+        )
+
 
 class SessionDetails(Struct, frozen=True, kw_only=True):
     """What the log and the records of a session say."""
@@ -69,11 +87,14 @@ def session_details(store: Store, info: SessionInfo) -> SessionDetails:
     tools = Counter(tool for row in rows if row.role == "assistant" for tool in row.tools)
     requests = request_rows(recorded_usage(store, info))
     return SessionDetails(
-        roles=dict(Counter(row.role for row in rows)), tools=dict(tools.most_common()),
-        generated=sum(row.generated for row in rows), pins=store.pins(info.id),
-        steps=view_rows(store.views(info.id, lean=True), info.view), turns=requests,
-        totals=request_totals(requests),
-    )  # fmt: skip
+        roles=dict(Counter(row.role for row in rows)),
+        tools=dict(tools.most_common()),
+        generated=sum(row.generated for row in rows),
+        pins=store.pins(info.id),
+        steps=ViewRow.list_of(store.views(info.id, lean=True), info.view),
+        turns=requests,
+        totals=RequestTotals.of(requests),
+    )
 
 
 def recorded_usage(store: Store, info: SessionInfo) -> tuple[TurnUsage, ...]:
@@ -94,30 +115,34 @@ def recorded_usage(store: Store, info: SessionInfo) -> tuple[TurnUsage, ...]:
     )
 
 
+def conversation_usage(store: Store, info: SessionInfo) -> tuple[TurnUsage, ...]:
+    """Return what is known of the requests of a conversation: those of its session, and of the
+    sessions that this one goes on from, until it left them.
+    """
+    found, shared = recorded_usage(store, info), info.length
+    while info.descent in ("branch", "compression"):
+        shared = min(shared, info.forked_at)
+        try:
+            info = store.session(info.parent_id)
+        except UnknownSession:  # it was erased
+            break
+        earlier = (one for one in recorded_usage(store, info) if one.position <= shared)
+        found = (*earlier, *found)
+    return found
+
+
 def request_rows(usage: Sequence[TurnUsage]) -> list[RequestRow]:
     """Return the requests in order."""
     prices, found = PriceList(), list[RequestRow]()
     before: TurnUsage | None = None
     for one in usage:
         own: dict[str, Any] = {**asdict(one), "cost": prices.cost(one)}
-        found.append(RequestRow(
-            **own, compacted=before is not None and one.view != before.view,
-            cache_miss=missed_tokens(before, one) > 0,
-        ))  # fmt: skip
+        found.append(
+            RequestRow(
+                **own,
+                compacted=before is not None and one.view != before.view,
+                cache_miss=missed_tokens(before, one) > 0,
+            )
+        )
         before = one
     return found
-
-
-def request_totals(turns: Sequence[RequestRow]) -> RequestTotals:
-    """Return what all requests used together."""
-    whole = UsageSum()
-    for turn in turns:
-        whole.add(turn, turn.cost)
-    return RequestTotals(
-        requests=whole.requests, input_tokens=whole.input_tokens,
-        output_tokens=whole.output_tokens, cache_read_tokens=whole.cache_read_tokens,
-        cache_hit_rate=round(whole.hit_rate, 4),
-        cache_misses=sum(turn.cache_miss for turn in turns),
-        misses_after_compaction=sum(turn.cache_miss and turn.compacted for turn in turns),
-        cost=None if whole.known_cost is None else round(whole.known_cost, 6),
-    )  # fmt: skip

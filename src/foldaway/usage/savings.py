@@ -78,9 +78,15 @@ def spared_by(report: Report) -> Spared:
 
 
 def balance(
-    before: TurnUsage | None, later: Sequence[TurnUsage], spared: Spared, prices: PriceList,
-    *, model: str = "", window: int | None = None, report: Report | None = None,
-) -> StepBalance:  # fmt: skip
+    before: TurnUsage | None,
+    later: Sequence[TurnUsage],
+    spared: Spared,
+    prices: PriceList,
+    *,
+    model: str = "",
+    window: int | None = None,
+    report: Report | None = None,
+) -> StepBalance:
     """Return what a compaction cost and saved.
 
     `before` is the last request without it, `later` are those that were sent with it. A `report`
@@ -107,20 +113,24 @@ def balance(
     is_known = compared > 0 and None not in was and None not in would
     pairs = [(a or 0.0, b or 0.0) for a, b in zip(was, would, strict=True)]
     made = StepBalance(
-        requests=len(named), compared=compared, tokens_less=spared.tokens,
+        requests=len(named),
+        compared=compared,
+        tokens_less=spared.tokens,
         is_measured=spared.is_measured,
         written_again=max(first.input_tokens - first.cache_read_tokens, 0),
         usd=sum(a for a, _ in pairs) if is_known else None,
         usd_otherwise=sum(b for _, b in pairs) if is_known else None,
-        usd_summary=summary, break_even=_break_even(pairs, summary) if is_known else None,
-        not_fitting=sum(misfits), window_tokens=tokens, window_source=source, expected=economics,
-    )  # fmt: skip
+        usd_summary=summary,
+        break_even=_break_even(pairs, summary) if is_known else None,
+        not_fitting=sum(misfits),
+        window_tokens=tokens,
+        window_source=source,
+        expected=economics,
+    )
     return replace(made, said=_describe(made))
 
 
-def _otherwise(
-    one: TurnUsage, last: TurnUsage | None, less: int, *, is_first: bool
-) -> TurnUsage:  # fmt: skip
+def _otherwise(one: TurnUsage, last: TurnUsage | None, less: int, *, is_first: bool) -> TurnUsage:
     """Return a request as it would have been with the folded messages in its prompt.
 
     They would have come out of the cache each time, unless that was cold for the request. The
@@ -138,9 +148,13 @@ def _otherwise(
         one.cache_hour_tokens * written // one.cache_write_tokens if one.cache_write_tokens else 0
     )
     return replace(
-        one, input_tokens=prompt, cache_read_tokens=read, cache_write_tokens=written,
-        cache_hour_tokens=hour, cost=None,
-    )  # fmt: skip
+        one,
+        input_tokens=prompt,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_hour_tokens=hour,
+        cost=None,
+    )
 
 
 def _is_warm(one: TurnUsage, last: TurnUsage) -> bool:
@@ -265,9 +279,11 @@ def otherwise(store: Store, info: SessionInfo, prices: PriceList) -> Otherwise:
     costs = [prices.cost(replace(one, model=one.model or model)) for one in turns]
     paid = None if not costs or None in costs else sum(one or 0.0 for one in costs)
     made = Otherwise(
-        requests=len(turns), compactions=own + info.compactions, usd_paid=paid,
+        requests=len(turns),
+        compactions=own + info.compactions,
+        usd_paid=paid,
         window_tokens=window_of(model, None)[0],
-    )  # fmt: skip
+    )
     why = ""
     if sum(row.role == "assistant" for row in rows) > MOST_PROMPTS:
         why = f"It has more than {MOST_PROMPTS:,} answers; a replay would take minutes."
@@ -281,11 +297,16 @@ def otherwise(store: Store, info: SessionInfo, prices: PriceList) -> Otherwise:
     found = replay_session(replace(log, messages=messages), model, (), spent.system_tokens, prices)
     assert found is not None  # its prices are known
     without, ours = found
-    return _describe_otherwise(replace(
-        made, answers=without.calls, usd_without=without.usd,
-        not_fitting=without.overflows, usd_with_foldaway=ours.usd,
-        foldaway_compactions=ours.compactions,
-    ))  # fmt: skip
+    return _describe_otherwise(
+        replace(
+            made,
+            answers=without.calls,
+            usd_without=without.usd,
+            not_fitting=without.overflows,
+            usd_with_foldaway=ours.usd,
+            foldaway_compactions=ours.compactions,
+        )
+    )
 
 
 def _describe_otherwise(made: Otherwise) -> Otherwise:
@@ -304,8 +325,10 @@ def _describe_otherwise(made: Otherwise) -> Otherwise:
         same = "the same costs" if not made.compactions else "it costs without any compaction"
         misfits = (
             f", but {made.not_fitting:,} prompts do not fit the window of "
-            f"{made.window_tokens:,} tokens" if made.not_fitting else ""
-        )  # fmt: skip
+            f"{made.window_tokens:,} tokens"
+            if made.not_fitting
+            else ""
+        )
         many = made.foldaway_compactions
         parts.append(
             f"Replayed from the log, {same} {usd(made.usd_without)}{misfits}; behind Foldaway as "

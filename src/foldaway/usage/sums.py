@@ -164,9 +164,7 @@ def count_once(
     return found
 
 
-def root_of(
-    session: SpentSession, by_key: Mapping[tuple[str, str], SpentSession]
-) -> SpentSession:  # fmt: skip
+def root_of(session: SpentSession, by_key: Mapping[tuple[str, str], SpentSession]) -> SpentSession:
     """Return the session that a subagent worked for in the end; the session itself for others."""
     seen = {session.key}
     while session.is_subagent:
@@ -211,9 +209,11 @@ def key_of(row: CountedAnswer, by: Key | None) -> Hashable:
     """Return what an answer is added up under."""
     root = row.root
     keys: dict[str, Hashable] = {
-        "agent": root.agent, "project": root.project, "model": row.answer.model,
+        "agent": root.agent,
+        "project": root.project,
+        "model": row.answer.model,
         "session": root.key,
-    }  # fmt: skip
+    }
     return keys[by] if by else ""
 
 
@@ -232,28 +232,37 @@ def period_of(time: float | None, period: Period) -> str:
 
 def sum_of(
     rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None, when: str = ""
-) -> UsageRow:  # fmt: skip
+) -> UsageRow:
     """Return the sum of answers, named by their period and their key, which they share."""
     whole = add_all(rows)
     named: dict[str, str] = {}
     if by == "session":
         root = rows[0].root
-        named = {"session": root.source_id, "title": root.title, "agent": root.agent,
-                 "project": root.project}  # fmt: skip
+        named = {
+            "session": root.source_id,
+            "title": root.title,
+            "agent": root.agent,
+            "project": root.project,
+        }
     elif by:
         named = {by: str(key_of(rows[0], by))}
     return UsageRow(
-        period=UNSET if period == "all" else when, **named, requests=len(rows),
+        period=UNSET if period == "all" else when,
+        **named,
+        requests=len(rows),
         sessions=len({row.root.key for row in rows}),
         input_tokens=max(
             whole.input_tokens - whole.cache_read_tokens - whole.cache_write_tokens, 0
         ),
-        output_tokens=whole.output_tokens, cache_write_tokens=whole.cache_write_tokens,
-        cache_read_tokens=whole.cache_read_tokens, total_tokens=whole.tokens,
-        cost=round(whole.cost, 6), unpriced_requests=whole.unpriced,
+        output_tokens=whole.output_tokens,
+        cache_write_tokens=whole.cache_write_tokens,
+        cache_read_tokens=whole.cache_read_tokens,
+        total_tokens=whole.tokens,
+        cost=round(whole.cost, 6),
+        unpriced_requests=whole.unpriced,
         compactions=whole.compactions,
         models=tuple(sorted({row.answer.model for row in rows if row.answer.model})),
-    )  # fmt: skip
+    )
 
 
 def add_all(rows: Iterable[CountedAnswer]) -> UsageSum:
@@ -328,10 +337,14 @@ def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigu
         is_late = before.time and one.time and one.time - before.time >= _PAUSE_SECONDS
         pauses += bool(is_late and not one.follows_compaction)
     return CacheFigures(
-        prompt_tokens=whole.input_tokens, read_tokens=whole.cache_read_tokens, misses=misses,
-        missed_tokens=missed, missed_cost=round(cost, 6), after_pause=pauses,
+        prompt_tokens=whole.input_tokens,
+        read_tokens=whole.cache_read_tokens,
+        misses=misses,
+        missed_tokens=missed,
+        missed_cost=round(cost, 6),
+        after_pause=pauses,
         after_compaction=compactions,
-    )  # fmt: skip
+    )
 
 
 def missed_tokens(before: RequestUsage | None, one: RequestUsage) -> int:

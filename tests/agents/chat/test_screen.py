@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from tests.testing.rows import each_row
 
-from foldaway import Chat, Policy, open_memory, open_store
+from foldaway import Policy, open_memory, open_store
+from foldaway.agents.chat.host import status_line
 from foldaway.agents.chat.screen import Flow, visible
-from foldaway.agents.chat.status import status_line
 from foldaway.caching.catalog import PriceList
+from foldaway.sessions import Chat
 
 WIDTHS = (60, 80, 120)
 

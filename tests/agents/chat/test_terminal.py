@@ -17,6 +17,7 @@ import pytest
 
 from foldaway import check, open_store
 from foldaway.cli import run
+from foldaway.sessions import internals
 from foldaway.sessions.session import Session
 from foldaway.stores.values import SessionFilter
 from foldaway.testing.model_server import (
@@ -114,9 +115,9 @@ def said() -> list[tuple[str, str]]:
     """Return who said what in the session that was used last, from the store."""
     with open_store(Path("home") / "sessions") as store:
         (info,) = store.sessions(SessionFilter(), most=1).sessions
-        session = Session(store, session_id=info.id)
+        session = Session.open(store, info.id)
         assert check(session.messages, provider="openai-chat") == []
-        log = session.engine.log.messages
+        log = internals(session).engine.log.messages
     return [(one.role, "\n".join(texts(one))) for one in log if one.role != "system"]
 
 

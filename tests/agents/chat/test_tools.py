@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from foldaway import Chat, open_memory, open_store
+from foldaway import open_memory, open_store
 from foldaway.agents.chat.tools import Toolbox, read_servers, run_command
 from foldaway.errors import NotReadable
+from foldaway.sessions import Chat
 from foldaway.transcript import ToolCall
 
 pytestmark = pytest.mark.slow

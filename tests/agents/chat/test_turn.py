@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from foldaway import Chat, Policy, open_memory, open_store
+from foldaway import Policy, open_memory, open_store
 from foldaway.agents.chat.model import ChatModel
 from foldaway.agents.chat.tools import Toolbox
 from foldaway.agents.chat.turn import INTERRUPTED, LOST, Turns
 from foldaway.errors import SummarizerFailed
+from foldaway.sessions import Chat, internals
 from foldaway.testing.model_server import (
     Cuts,
     ModelRequest,
@@ -87,7 +88,7 @@ def play(server: ModelServer, wire: str, scene: Scene, *, resume: str = "", **op
 def said(turns: Turns) -> list[tuple[str, str]]:
     """Return role and words of the log; of results what they say."""
     rows: list[tuple[str, str]] = []
-    for message in turns.chat.session.engine.log.messages:
+    for message in internals(turns.chat.session).engine.log.messages:
         for part in message.parts:
             if isinstance(part, ToolResult):
                 rows.append(("result", "".join(one.text for one in part.parts)))

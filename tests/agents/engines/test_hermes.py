@@ -19,14 +19,12 @@ from foldaway.agents.engines.hermes import HermesEngine
 from foldaway.caching.prices import Prices
 from foldaway.engine.run import Model
 from foldaway.errors import Conflict, InvalidSetting, StoreUnavailable, SummarizerFailed
+from foldaway.sessions import SessionOptions, internals
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.testing.fakes import ScriptedSummarizer
 
-WINDOW: Any = {
-    "context_length": 8_000,
-    "policy": Policy(floor_tokens=500, summary_min_tokens=100),
-}
+WINDOW: Any = {"context_length": 8_000, "policy": Policy(floor_tokens=500)}
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
 
 
@@ -35,7 +33,7 @@ def more(start: int, count: int = 4) -> list[Any]:
 
 
 def reference(made: HermesEngine) -> str:
-    return made.session.engine.references[0].ref
+    return internals(made.session).engine.conversation.references[0].ref
 
 
 def recalled(made: HermesEngine, ref: str) -> str:
@@ -87,7 +85,7 @@ def test_it_is_an_engine_of_either_contract_and_has_the_figures_that_hosts_read(
     copied = copy.deepcopy(made)
     assert type(copied) is Both
     assert made.compress(ITEMS) != ITEMS
-    assert copied.session.engine.length == 0
+    assert internals(copied.session).engine.length == 0
 
 
 def test_it_goes_on_from_its_own_result() -> None:
@@ -98,7 +96,9 @@ def test_it_goes_on_from_its_own_result() -> None:
         assert made.compression_count == count + 1
         assert check(items) == []
     assert made._last_compression_made_progress  # pyright: ignore[reportPrivateUsage]
-    assert all(recalled(made, row.ref) for row in made.session.engine.references)
+    assert all(
+        recalled(made, row.ref) for row in internals(made.session).engine.conversation.references
+    )
 
 
 def test_questions_of_a_host_fold_nothing_and_a_compaction_after_them_does() -> None:
@@ -121,16 +121,26 @@ def test_the_hosts_own_count_decides_also_for_a_list_that_was_handed_over() -> N
     assert made.compress(ITEMS, current_tokens=190_000) != ITEMS
 
 
+def test_a_focus_of_a_host_compacts_and_lifts_what_speaks_of_it() -> None:
+    """`/compress TOPIC` is a wish of the user, so it does not wait until a compaction is due."""
+    items = written("openai-chat", [Exchange(1, 1, 1_500)] * 60)
+    plain = HermesEngine(**WINDOW).compress(items, force=True)
+    made = HermesEngine(**WINDOW).compress(items, focus_topic="value_41")
+    assert made != items
+    assert check(made) == []
+    assert str(made).count("value_41") > str(plain).count("value_41")
+
+
 def test_reports_on_messages_that_were_not_handed_over_count_them_once() -> None:
     """A host that hands its list over now and then reports every turn all the same; the answer to
     the last request is not in its count."""
     made = HermesEngine(context_length=200_000)
     made.compress(ITEMS)
-    true = made.session.engine.decide().prompt_tokens
+    true = internals(made.session).engine.decide().prompt_tokens
     for turn in range(8):
         made.update_from_response({"prompt_tokens": true + 500 * turn})
     made.compress([*ITEMS, *more(100)])
-    engine = made.session.engine
+    engine = internals(made.session).engine
     assert engine.decide().prompt_tokens == true + 3_500 + sum(engine.log.tokens[-2:])
 
 
@@ -240,7 +250,7 @@ def test_a_copy_is_a_handle_on_the_same_session() -> None:
 
 def test_what_stays_is_the_hosts_own_and_what_changed_has_no_stale_sidecar() -> None:
     """Hermes sends `api_content` in the place of the content, and notes what it has stored."""
-    policy = Policy(protect_first=0, protect_last=2, floor_tokens=500, summary_min_tokens=100)
+    policy = Policy(protect_first=0, protect_last=2, floor_tokens=500)
     made = HermesEngine(context_length=8_000, policy=policy)
     host = [{**one, "api_content": "as sent", "_db_persisted": True} for one in ITEMS]
     sent = made.compress(host, force=True)
@@ -270,7 +280,7 @@ def test_a_summarizer_is_shown_what_memory_says_and_its_failure_is_named() -> No
 def test_a_host_that_said_to_pass_goes_on_without_its_store(is_read: bool, tmp_path: Path) -> None:
     """Whatever it calls; without that wish the reason is raised."""
     store: Any = Broken(open_store(tmp_path))
-    made = HermesEngine(store=store, on_error="pass", **WINDOW)
+    made = HermesEngine(store=store, options=SessionOptions(on_error="pass"), **WINDOW)
     made.on_session_start("a")
     made.compress(ITEMS)
     store.is_gone, longer = True, [*ITEMS, *more(40)]
@@ -298,7 +308,7 @@ def test_what_should_be_compressed_is_compressed() -> None:
     prices = Prices(
         input=1.25, output=10.0, cache_read=0.125, cache_write_5m=1.25, cache_write_1h=1.25
     )
-    policy = Policy(floor_tokens=500, summary_min_tokens=100)
+    policy = Policy(floor_tokens=500)
     model = Model("m", prices=prices)
     made = HermesEngine(model=model, context_length=16_000, policy=policy)
     held: list[Any] = []
@@ -308,7 +318,10 @@ def test_what_should_be_compressed_is_compressed() -> None:
         tokens = len(json.dumps(held)) // 4 + 1_000
         made.should_compress_preflight(held)
         made.update_from_response({"prompt_tokens": tokens, "completion_tokens": 50})
-        should, due = made.should_compress(tokens), made.session.engine.decide(tokens).due
+        should, due = (
+            made.should_compress(tokens),
+            internals(made.session).engine.decide(tokens).due,
+        )
         sent = made.compress(held, current_tokens=tokens)
         assert should == (sent != held)
         answers.add((due, should))

@@ -13,18 +13,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from tests.agents.engines.test_hermes import ITEMS, TheirEngine, more
+from tests.testing.rows import each_row
 
 from foldaway import Policy
 from foldaway.agents.engines.hermes import HermesEngine
+from foldaway.sessions import internals
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 
-POLICY = Policy(floor_tokens=500, summary_min_tokens=100)
+POLICY = Policy(floor_tokens=500)
 
 
 class StandInMemory(ABC):
@@ -54,12 +57,31 @@ class StandInSessions:
         return self.rows.get(session_id)
 
 
+def read_config(home: Path) -> Any:
+    """Read config.yaml as Hermes does."""
+    path = home / "config.yaml"
+    return yaml.safe_load(path.read_text()) if path.exists() else {}
+
+
+ASKED: list[tuple[str, list[Any]]] = []
+
+
+def call_llm(task: str, *, messages: list[Any]) -> Any:
+    """Answer for the model that Hermes has for a task."""
+    ASKED.append((task, messages))
+    said = SimpleNamespace(content="## Goal\n- kestrel stays closed [m1]")
+    return SimpleNamespace(choices=[SimpleNamespace(message=said)])
+
+
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Any]:
     """The module, in a process that looks like Hermes."""
     for name, found in {
         "agent": {}, "agent.context_engine": {"ContextEngine": TheirEngine},
         "agent.memory_provider": {"MemoryProvider": StandInMemory},
+        "agent.auxiliary_client": {"call_llm": call_llm},
+        "hermes_cli": {},
+        "hermes_cli.config": {"read_raw_config": lambda: read_config(tmp_path)},
         "hermes_constants": {"get_hermes_home": lambda: tmp_path},
     }.items():  # fmt: skip
         module = ModuleType(name)
@@ -100,7 +122,7 @@ def stored(tmp_path: Path) -> list[Any]:
 
 
 def reference(made: Any) -> str:
-    return made.session.engine.references[0].ref
+    return internals(made.session).engine.conversation.references[0].ref
 
 
 def recalled(made: Any, ref: str) -> str:
@@ -223,6 +245,61 @@ def test_past_sessions_are_a_memory(plugin: Any) -> None:
     assert answer["hits"]
 
 
+HERMES = """\
+model: {default: m}
+compression:
+  enabled: false
+  threshold: "0.6"   # mine
+  target_ratio: 0.3
+  protect_last_n: 7
+  protect_first_n: 0
+auxiliary:
+  compression: {provider: auto, model: small-model, context_length: 32000}
+"""
+
+
+def test_hermes_own_settings_hold_where_ours_say_nothing(plugin: Any, tmp_path: Path) -> None:
+    """As config.yaml has them: the sizes, and the model that writes, which Hermes asks."""
+    (tmp_path / "config.yaml").write_text(HERMES)
+    made = plugin.FoldawayEngine()
+    made.update_model(model="m", context_length=200_000)
+    assert (made.threshold_tokens, made.threshold_percent) == (120_000, 0.6)
+    assert (made.protect_first_n, made.protect_last_n) == (0, 7)
+    policy = made._settings["policy"]
+    assert (policy.enabled, policy.target_ratio) == (False, 0.3)
+    assert made.get_status()["summarizer"] == "hermes:small-model"
+    (tmp_path / "none.toml").write_text("[compression]\nthreshold = 0.7\nprotect_first = 2\n")
+    made = plugin.FoldawayEngine()
+    made.update_model(model="m", context_length=200_000)
+    assert (made.threshold_percent, made.protect_first_n, made.protect_last_n) == (0.7, 2, 7)
+    (tmp_path / "none.toml").write_text("")
+    ASKED.clear()
+    made = agent(plugin, "s1")
+    assert made.compress([*ITEMS, *more(300, 8)], force=True) != ITEMS
+    assert {task for task, _ in ASKED} == {"compression"}
+    assert [one["role"] for one in ASKED[0][1]] == ["system", "user"]
+
+
+@each_row(
+    "text",
+    [
+        "compression: {threshold: high, target_ratio: 7, protect_last_n: -1}",
+        "compression: [1]",
+        "compression:",
+        "auxiliary: {compression: {model: auto}}",
+    ],
+)
+def test_settings_of_hermes_that_mean_nothing_are_passed_over(
+    plugin: Any, tmp_path: Path, text: str
+) -> None:
+    """Hermes itself says what is wrong with them."""
+    (tmp_path / "config.yaml").write_text(text)
+    made = plugin.FoldawayEngine()
+    made.update_model(model="m", context_length=200_000)
+    assert (made.threshold_percent, made.protect_last_n) == (0.5, 20)
+    assert made.get_status()["summarizer"] in ("", "none", None)
+
+
 class Rough(HermesEngine):
     """Reports usage as Hermes does: an estimate before each request, a count after it."""
 
@@ -253,17 +330,20 @@ def test_what_is_outside_the_messages_is_a_difference() -> None:
     held = ITEMS[:-1]
     log = HermesEngine(context_length=100_000, policy=POLICY)
     log.compress(held)
-    counted = 30_000 + sum(log.session.engine.log.tokens)
+    counted = 30_000 + sum(internals(log.session).engine.log.tokens)
     made.update_from_response({"prompt_tokens": counted})
     sent = made.compress([*held, {"role": "assistant", "content": "Done."}, ITEMS[-1]],
                          current_tokens=counted, force=True)  # fmt: skip
-    engine = made.session.engine
+    engine = internals(made.session).engine
     assert engine.settings.outside_tokens == 30_000
-    assert engine.log.view_tokens < 20_000
-    made.update_from_response({"prompt_tokens": 31_000 + engine.log.view_tokens})
+    assert engine.log.shown.tokens < 20_000
+    made.update_from_response({"prompt_tokens": 31_000 + engine.log.shown.tokens})
     held = [*sent, {"role": "assistant", "content": "Done again."}, ITEMS[1]]
     assert made.compress(held) == held
-    assert made.session.engine.estimate() == 31_000 + made.session.engine.log.view_tokens
+    assert (
+        internals(made.session).engine.estimate()
+        == 31_000 + internals(made.session).engine.log.shown.tokens
+    )
 
 
 def test_a_compaction_in_vain_is_not_tried_again_until_enough_has_come() -> None:

@@ -11,7 +11,7 @@ import pytest
 from foldaway.agents.hooks import facts
 from foldaway.agents.hooks.facts import dropped_facts, session_facts
 from foldaway.errors import NotReadable
-from foldaway.tokens.estimate import Estimator
+from foldaway.transcript.estimate import Estimator
 
 RULE = "Never edit config/prod.toml."
 

@@ -11,7 +11,7 @@ from tests.testing.rows import each_row
 
 from foldaway.agents.hooks.results import keep_originals, show_result
 from foldaway.stores.open import open_store
-from foldaway.tokens.estimate import Estimator
+from foldaway.transcript.estimate import Estimator
 
 LOG = "\n".join(f"{n}: request {n * 7919 % 1000003} took {n * 31 % 900} ms" for n in range(900))
 VALUES = st.recursive(

@@ -22,8 +22,8 @@ from foldaway.agents.importers import (
     read_file,
     sessions_in,
 )
+from foldaway.agents.importers.take import take
 from foldaway.agents.importers.usage import usage_of
-from foldaway.sessions.importing import take
 from foldaway.stores import open_store
 from foldaway.transcript import ToolCall, ToolResult, survey, texts
 

@@ -11,13 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from foldaway.agents.installing.changes import (
-    FileChange,
-    apply_install,
-    apply_uninstall,
-    plan_install,
-    plan_uninstall,
-)
+from foldaway.agents.installing.changes import FileChange, plan_install, plan_uninstall
 from foldaway.agents.installing.checking import problems_of
 from foldaway.agents.installing.programs import (
     COMMAND_FILE,
@@ -65,13 +59,13 @@ def plan(client: KnownAgent, home: Path) -> FileChange | None:
 def install(client: KnownAgent, home: Path, additions: list[Addition]) -> None:
     for change in plan_install(client, additions):
         if change.additions:
-            apply_install(change, home / "kept")
+            change.install(home / "kept")
 
 
 def uninstall(client: KnownAgent, home: Path, additions: list[Addition]) -> list[FileChange]:
     found = plan_uninstall(client, additions, home / "kept")
     for change in found:
-        apply_uninstall(change, home / "kept")
+        change.uninstall(home / "kept")
     return found
 
 
@@ -294,7 +288,7 @@ def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
     for change in changes:
         change.path.write_bytes(b"theirs")
         with pytest.raises(NotWritable, match="run the same command again"):
-            apply_install(change, tmp_path / "kept")
+            change.install(tmp_path / "kept")
         assert change.path.read_bytes() == b"theirs"
         assert not list(change.path.parent.glob(".foldaway-*"))
         change.path.write_bytes(b"")
@@ -302,7 +296,7 @@ def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
     for change in plan_uninstall(client, additions, tmp_path / "kept"):
         change.path.write_bytes(b"theirs")
         with pytest.raises(NotWritable, match="run the same command again"):
-            apply_uninstall(change, tmp_path / "kept")
+            change.uninstall(tmp_path / "kept")
         assert change.path.read_bytes() == b"theirs"
 
 
@@ -335,7 +329,7 @@ def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -
         pytest.skip("only Linux has /proc")
     for change in plan_install(client, everything(client, home)):
         with pytest.raises(NotWritable, match="permissions"):
-            apply_install(change, tmp_path / "kept")
+            change.install(tmp_path / "kept")
 
 
 @pytest.mark.parametrize("name", clients())

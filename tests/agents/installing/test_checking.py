@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from foldaway.agents.installing.changes import apply_install, plan_install
+from foldaway.agents.installing.changes import plan_install
 from foldaway.agents.installing.checking import problems_of
 from foldaway.agents.installing.programs import list_additions
 from foldaway.agents.known import agent_named
@@ -22,7 +22,7 @@ def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) 
     client = agent_named("codex")
     hooks = [one for one in list_additions(client, environment) if one.is_item]
     for change in plan_install(client, hooks):
-        apply_install(change, tmp_path / "kept")
+        change.install(tmp_path / "kept")
     (problem,) = problems_of(client, hooks, environment)
     assert "trust" in problem
     file = hooks[0].file
@@ -43,7 +43,7 @@ def test_doctor_names_an_entry_that_runs_a_module_of_the_project_folder(tmp_path
     client = agent_named("claude-code")
     installed = list_additions(client, environment)
     for change in plan_install(client, installed):
-        apply_install(change, tmp_path / "kept")
+        change.install(tmp_path / "kept")
     for file in {one.file for one in installed if one.form == "json"}:
         text = file.read_text()
         for old in (str(Path(sys.executable).parent / "foldaway"),):

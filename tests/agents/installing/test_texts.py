@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.agents.installing import json_text, toml_text, yaml_text
-from foldaway.agents.installing.changes import (
-    apply_install,
-    apply_uninstall,
-    plan_install,
-    plan_uninstall,
-)
+from foldaway.agents.installing.changes import plan_install, plan_uninstall
 from foldaway.agents.installing.plain import NotEditable
 from foldaway.agents.installing.programs import Addition, clients, list_additions
 from foldaway.agents.known import KnownAgent
@@ -331,13 +326,13 @@ def test_whatever_is_in_the_files_of_a_client_is_there_afterwards(
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode())
         for change in plan_install(client, additions):
-            apply_install(change, home / "kept")
+            change.install(home / "kept")
         assert not any(change.additions for change in plan_install(client, additions))
         if is_edited:
             for file, one in files.items():
                 file.write_bytes(file.read_bytes() + LATE[one.form].encode())
         for change in plan_uninstall(client, additions, home / "kept"):
-            apply_uninstall(change, home / "kept")
+            change.uninstall(home / "kept")
         for file, one in files.items():
             after = file.read_bytes().decode() if file.exists() else ""
             if is_edited:

@@ -12,6 +12,7 @@ from foldaway.agents.importers import plain
 from foldaway.agents.known import agent, agent_named, find_agent, known_agents
 from foldaway.agents.known.agent import AgentPlace, CompactionSection, FilesSection, read_agent
 from foldaway.errors import NotReadable, UnknownName
+from foldaway.sessions.tools import TOOLS, past_tools
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "agents"
 
@@ -63,8 +64,18 @@ def test_every_agent_with_a_page_has_a_file() -> None:
 def test_every_agent_is_of_use_to_a_surface() -> None:
     """Its sessions are read, it is started, or something is installed into it."""
     for name, one in known_agents().items():
-        files = one.files.places or one.files.in_project
-        assert files or one.start.install or one.install.file, name
+        assert one.leaves_sessions or one.start.install or one.install.file, name
+
+
+def test_a_search_names_every_agent_whose_sessions_are_read() -> None:
+    """An agent is one file here; the tools for models are not edited for it."""
+    agents = [name for name, one in known_agents().items() if one.leaves_sessions]
+    assert {"claude-code", "swe-agent"} <= set(agents)
+    assert "cursor" not in agents  # we install ourselves into it, and read nothing of it
+    search, *others = past_tools(agents)
+    plain = TOOLS[0].parameters["properties"]["source"]["enum"]
+    assert search.parameters["properties"]["source"]["enum"] == [*agents, *plain]
+    assert others == list(TOOLS[1:])
 
 
 def test_no_two_agents_share_a_word_or_a_place_in_the_list() -> None:

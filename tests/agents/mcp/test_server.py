@@ -26,7 +26,7 @@ from foldaway.config import open_store
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.tools import MARK, TOOLS, Library
 from foldaway.stores.values import NewMessage, NewSession, SessionFilter
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 pytestmark = pytest.mark.slow
 

@@ -12,13 +12,7 @@ import pytest
 from tests.agents.plugins.agent_lists import LISTS, RULE, opencode_list, pi_list
 
 from foldaway._core.policy import Policy
-from foldaway.agents.plugins.answering import (
-    AgentSessions,
-    EndAnswer,
-    EndOptions,
-    EndRequest,
-    serve_end,
-)
+from foldaway.agents.plugins.answering import AgentSessions, EndAnswer, EndRequest
 from foldaway.stores import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter
@@ -46,13 +40,13 @@ def test_a_long_list_is_folded_and_stays_so(agent: str, store: Store) -> None:
     """The same list gives the same edits, in another process too; a longer one only adds to
     them, so that the provider's cache holds.
     """
-    make, sessions = LISTS[agent], AgentSessions(agent, store, EndOptions())
+    make, sessions = LISTS[agent], AgentSessions(agent, store)
     assert view(sessions, make(3)).edits is None
     first = view(sessions, make(30))
     assert first.edits is not None
     assert first.tokens < WINDOW / 2
     assert view(sessions, make(30)) == first
-    assert view(AgentSessions(agent, store, EndOptions()), make(30)) == first
+    assert view(AgentSessions(agent, store), make(30)) == first
     longer = view(sessions, make(32))
     assert longer.edits is not None
     assert longer.edits[:-1] == first.edits[:-1]
@@ -62,7 +56,7 @@ def test_a_long_list_is_folded_and_stays_so(agent: str, store: Store) -> None:
 
 def test_the_usage_of_an_answer_is_taken_once(store: Store) -> None:
     """It corrects the estimate; the same list again is no further answer."""
-    sessions, own = AgentSessions("pi", store, EndOptions()), pi_list(4)
+    sessions, own = AgentSessions("pi", store), pi_list(4)
     for message in own:
         if message["role"] == "assistant":
             message["usage"] = {"input": 20_000, "output": 10, "cacheRead": 5, "cacheWrite": 0}
@@ -76,8 +70,7 @@ def test_pi_gets_a_summary_of_what_it_folds(store: Store) -> None:
     """Also if it asks for it first, as in a session from before the installation; and the next
     one goes on from it.
     """
-    options = EndOptions(policy=Policy(save="off"))
-    sessions, own = AgentSessions("pi", store, options), pi_list(12)
+    sessions, own = AgentSessions("pi", store, policy=Policy(save="off")), pi_list(12)
     summary = sessions.answer(asked("summary", messages=own[:20])).text
     assert RULE in summary
     told = {"role": "compactionSummary", "summary": summary, "tokensBefore": 1, "timestamp": 5}
@@ -90,7 +83,7 @@ def test_pi_gets_a_summary_of_what_it_folds(store: Store) -> None:
 
 def test_a_summary_keeps_what_the_user_asks_for(store: Store) -> None:
     """`/compact FOCUS` of Pi: what would be left out for want of room is in it."""
-    sessions, own = AgentSessions("pi", store, EndOptions()), pi_list(60, calls=1)
+    sessions, own = AgentSessions("pi", store), pi_list(60, calls=1)
     for at, one in enumerate(own):
         if one["role"] == "toolResult":
             lines = [f"ERROR {line} in topic{at} of the log" for line in range(20)]
@@ -107,7 +100,7 @@ def test_facts_for_a_summary_and_those_that_it_dropped(store: Store) -> None:
     """Also of before a compaction of the agent's own; nothing is said of a session that is not
     known.
     """
-    sessions, own = AgentSessions("opencode", store, EndOptions()), opencode_list(8)
+    sessions, own = AgentSessions("opencode", store), opencode_list(8)
     assert sessions.answer(asked("facts")).text == ""
     view(sessions, own)
     facts = sessions.answer(asked("facts")).text
@@ -124,7 +117,7 @@ def test_facts_for_a_summary_and_those_that_it_dropped(store: Store) -> None:
 
 def test_a_list_to_be_summarized_fits_the_window(store: Store) -> None:
     """OpenCode has a model summarize its own list, in which nothing was folded."""
-    sessions = AgentSessions("opencode", store, EndOptions())
+    sessions = AgentSessions("opencode", store)
     assert sessions.answer(asked("head", messages=[])).edits is None
     assert sessions.answer(asked("head", messages=opencode_list(5))).edits is None
     answer = sessions.answer(asked("head", messages=opencode_list(60)))
@@ -137,7 +130,7 @@ def test_a_list_to_be_summarized_fits_the_window(store: Store) -> None:
 
 def test_what_was_folded_is_found_and_recalled(store: Store) -> None:
     """Search and recall, also behind a compaction of the agent's own."""
-    sessions = AgentSessions("pi", store, EndOptions())
+    sessions = AgentSessions("pi", store)
     answer = view(sessions, pi_list(90))
     found = re.search(r"fa-[0-9a-f]{10}", json.dumps(answer.edits))
     assert found is not None
@@ -168,7 +161,7 @@ def test_every_line_with_a_number_is_answered(store: Store) -> None:
         json.dumps({"id": 4, "do": "view", "session": "one", "messages": pi_list(1)}).encode(),
     ]
     out = BytesIO()
-    serve_end(AgentSessions("pi", store, EndOptions()), BytesIO(b"".join(lines)), out)
+    AgentSessions("pi", store).serve(BytesIO(b"".join(lines)), out)
     answers = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [one["id"] for one in answers] == [2, 3, 4]
     assert set(answers[0]) == {"id", "error"}

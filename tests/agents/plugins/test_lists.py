@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.agents.plugins.agent_lists import LISTS, opencode_list, pi_list
 
+from foldaway.agents.importers.blocks import content_of
 from foldaway.agents.plugins.answering import FORMS
-from foldaway.agents.plugins.list_edits import Built, GivenList, convert_list, host_edits
-from foldaway.agents.plugins.pi import blocks_in
+from foldaway.agents.plugins.list_edits import Built, ConvertedList
 from foldaway.sessions.following import Edit, Insert, Keep, Replace, apply_edits, keep_all
 
 SUMMARY = {"role": "user", "content": "what was folded"}
 FATES = st.lists(st.sampled_from(("keep", "drop", "shorten", "retell", "merge")), max_size=6)
 
 
-def edits_for(given: GivenList, fates: Sequence[str]) -> list[Edit]:
+def edits_for(given: ConvertedList, fates: Sequence[str]) -> list[Edit]:
     """Edits as a compaction makes them: a call stays with its results."""
     edits: list[Edit] = [Keep(0, 1)]
     starts = [at for at, one in enumerate(given.messages) if one["role"] == "assistant"]
@@ -44,7 +44,7 @@ def edits_for(given: GivenList, fates: Sequence[str]) -> list[Edit]:
         edits.append(Keep(start, start + 1))
         for at, result in enumerate(results, start + 1):
             short = [{**one, "content": "short"} for one in result["content"]]
-            told = blocks_in(SUMMARY) if fate == "merge" and at == stop - 1 else []
+            told = content_of(SUMMARY) if fate == "merge" and at == stop - 1 else []
             edits.append(Replace(at, {**result, "content": [*short, *told]}))
     return edits
 
@@ -53,7 +53,7 @@ def said(messages: Sequence[Any]) -> list[Any]:
     """The blocks of messages in a row, texts of results as text."""
     found: list[Any] = []
     for message in messages:
-        for block in blocks_in(message):
+        for block in content_of(message):
             content = block.get("content")
             text = [{"type": "text", "text": content}] if isinstance(content, str) else content
             found.append({**block, "content": text} if content is not None else block)
@@ -67,22 +67,22 @@ def test_the_agents_list_after_its_edits_says_what_the_view_says(
 ) -> None:
     """Whatever was kept, dropped or rewritten; and what was kept is named by its place."""
     form, own = FORMS[agent], LISTS[agent](len(fates), words=2)
-    given = convert_list(own, form)
+    given = ConvertedList(own, form)
     edits = edits_for(given, fates)
     made: list[Any] = []
-    for one in host_edits(given, edits, form):
+    for one in given.convert_edits(edits):
         made += one.messages if isinstance(one, Built) else own[one.start : one.stop]
-    assert said(convert_list(made, form).messages) == said(apply_edits(edits, given.messages))
+    assert said(ConvertedList(made, form).messages) == said(apply_edits(edits, given.messages))
 
 
 @pytest.mark.parametrize("agent", LISTS)
 def test_a_view_that_changes_nothing_keeps_every_message(agent: str) -> None:
     """Also those that no model sees."""
     form, own = FORMS[agent], LISTS[agent](3)
-    given = convert_list(own, form)
-    assert host_edits(given, keep_all(given.messages), form) == [Keep(0, len(own))]
+    given = ConvertedList(own, form)
+    assert given.convert_edits(keep_all(given.messages)) == [Keep(0, len(own))]
     hidden = [one for one in own if not form.messages_of(one)]
-    assert host_edits(convert_list(hidden, form), (), form) == ([Keep(0, 1)] if hidden else [])
+    assert ConvertedList(hidden, form).convert_edits(()) == ([Keep(0, 1)] if hidden else [])
 
 
 def test_a_block_of_pi_that_stayed_keeps_what_only_pi_knows() -> None:
@@ -120,13 +120,13 @@ def test_an_answer_of_opencode_may_stay_in_part() -> None:
     """It may have several steps; those that were folded are left out."""
     form, own = FORMS["opencode"], opencode_list(2, words=2)
     parts = [*own[1]["parts"], *own[2]["parts"]]
-    given = convert_list([own[0], {"info": own[1]["info"], "parts": parts}], form)
+    given = ConvertedList([own[0], {"info": own[1]["info"], "parts": parts}], form)
     assert given.owners == [0, 1, 1, 1, 1]
     edits = [Keep(0, 1), Insert(SUMMARY), Keep(3, 5)]
-    first, *rest = host_edits(given, edits, form)
+    first, *rest = given.convert_edits(edits)
     made = [own[0], *(one for built in rest for one in getattr(built, "messages", ()))]
     assert first == Keep(0, 1)
-    assert said(convert_list(made, form).messages) == said(apply_edits(edits, given.messages))
+    assert said(ConvertedList(made, form).messages) == said(apply_edits(edits, given.messages))
 
 
 def test_an_answer_that_pi_does_not_send_is_none() -> None:

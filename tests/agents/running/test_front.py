@@ -63,9 +63,7 @@ def test_requests_pass_to_the_gateway_that_it_starts(provider: Any) -> None:
     assert (one.totals.ends, one.totals.direct, provider.asked) == (0, 0, [])
 
 
-def test_a_request_that_kills_the_gateway_is_answered_by_the_provider(
-    provider: Any,
-) -> None:
+def test_a_request_that_kills_the_gateway_is_answered_by_the_provider(provider: Any) -> None:
     """It is tried once more first; the agent sees one answer, and others pass as before."""
     with running(provider, *GATEWAY) as one:
         assert one.ask("hello") == "hello"
@@ -79,9 +77,7 @@ def test_a_request_that_kills_the_gateway_is_answered_by_the_provider(
     assert "x-foldaway-session" not in headers
 
 
-def test_an_answer_that_has_begun_is_cut_and_not_asked_for_again(
-    provider: Any,
-) -> None:
+def test_an_answer_that_has_begun_is_cut_and_not_asked_for_again(provider: Any) -> None:
     """As if the provider had cut it; the next request finds another gateway."""
     with running(provider, *GATEWAY) as one:
         with pytest.raises(http.client.IncompleteRead):
@@ -99,9 +95,7 @@ def test_without_a_gateway_the_provider_is_asked(provider: Any, how: str) -> Non
     assert one.totals.trouble == ("no store" if how == "fail" else "")
 
 
-def test_a_gateway_that_runs_already_is_used_and_replaced_when_it_dies(
-    provider: Any,
-) -> None:
+def test_a_gateway_that_runs_already_is_used_and_replaced_when_it_dies(provider: Any) -> None:
     """It is left running at the end; a gateway of our own takes its place."""
     with subprocess.Popen(GATEWAY, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as other:
         assert other.stderr is not None

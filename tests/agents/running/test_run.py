@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from foldaway.agents.running.totals import subscriptions
+from foldaway.agents.running.totals import Subscription
 from foldaway.cli.serve import serve, upstreams_in
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ def until(holds: Callable[[], bool]) -> None:
 def has_counted(home: Path, requests: int) -> bool:
     """Return whether a run with a subscription has counted so many requests of `program.py`."""
     tokens = requests * len('{"contents": []}') // 4
-    return [one.tokens for one in subscriptions(home).values()] == [tokens]
+    return [one.tokens for one in Subscription.read_all(home).values()] == [tokens]
 
 
 def gateways(store: Path) -> list[int]:
@@ -85,11 +85,12 @@ def test_what_a_subscription_has_used_is_told_while_the_agent_runs(
     one = screen("ask", "2", "pause", through=True, GOOGLE_GEMINI_BASE_URL=provider.url)
     one.wait_for("200 provider pass", 1)
     file = tmp_path / "kept" / "run-gemini-cli.json"
-    until(lambda: [use.limits for use in subscriptions(file.parent).values()] == [{"5h": 42}])
+    told = partial(Subscription.read_all, file.parent)
+    until(lambda: [use.limits for use in told().values()] == [{"5h": 42}])
     provider.told["anthropic-ratelimit-unified-7d-utilization"] = "0.1"
     one.type("\n")
     one.wait_for("200 provider pass", 2)
-    until(lambda: subscriptions(file.parent)["gemini-cli"].limits == {"5h": 42, "7d": 10})
+    until(lambda: told()["gemini-cli"].limits == {"5h": 42, "7d": 10})
     one.type("\n")
     assert one.end() == 0
     assert not file.exists()
@@ -101,7 +102,7 @@ def test_a_run_that_was_killed_is_not_running_any_more(tmp_path: Path) -> None:
     ended.wait()
     for text in (f'{{"pid": {ended.pid}, "began": 1, "tokens": 2, "limits": {{}}}}', "{}", "x"):
         (tmp_path / "run-codex.json").write_text(text)
-        assert subscriptions(tmp_path) == {}
+        assert Subscription.read_all(tmp_path) == {}
 
 
 def test_a_gateway_ends_with_the_program_that_started_it(

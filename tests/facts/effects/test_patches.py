@@ -95,10 +95,7 @@ def test_a_git_diff_names_its_files() -> None:
 
 def test_a_unified_diff_names_its_files() -> None:
     """A header is two lines before a hunk; lines of content that look alike are none."""
-    assert effects_of_patch(UNIFIED) == (
-        Effect("change", "new/x.c"),
-        Effect("create", "y.c"),
-    )
+    assert effects_of_patch(UNIFIED) == (Effect("change", "new/x.c"), Effect("create", "y.c"))
 
 
 def test_a_patch_with_carriage_returns_is_the_same_patch() -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from foldaway._core.policy import Policy
 from foldaway._core.ports import Redact
-from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.compaction.index import FrozenLog
 from foldaway.facts.ledger import Fact, Ledger, update
+from foldaway.facts.reading import LogReading
 from foldaway.testing import talk
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, whole_view
+from foldaway.transcript import Estimator, Message, whole_view
 
 
 def _facts_in(log: Sequence[Message], redact: Redact = str) -> list[Fact]:

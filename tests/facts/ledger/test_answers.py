@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from foldaway._core.policy import Policy
 from foldaway.facts.ledger import Around, Ledger, summarize
-from foldaway.facts.summary import parse_summary, render_summary
-from foldaway.testing import assistant, call, result, user
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, ToolResult
+from foldaway.facts.reading import FactReader, LogReading
+from foldaway.facts.summary import parse_summary
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.transcript import Estimator, Message, ToolResult
 
 LedgerOf = Callable[..., Ledger]
 
@@ -32,10 +33,10 @@ def later(count: int) -> list[Message | ToolResult]:
     return rows
 
 
-def told(ledger: Ledger, budget: int = 1_200, carried: str = "") -> str:
+def told(ledger: Ledger, budget: int = 1_200, carried: str = "", focus: str = "") -> str:
     older = parse_summary(carried) if carried else None
-    around = Around(room_chars=4.0 * budget, carried=older)
-    return render_summary(summarize(ledger, around), Estimator(), budget)
+    around = Around(room_chars=4.0 * budget, carried=older, focus=focus)
+    return summarize(ledger, around).render(Estimator(), budget)
 
 
 def test_a_question_of_the_user_stays_with_its_answer(ledger_of: LedgerOf) -> None:
@@ -64,3 +65,71 @@ def test_a_long_request_is_no_question_with_an_answer(ledger_of: LedgerOf) -> No
     asks = ledger_of(user("Begin."), assistant("Yes."), user(long), assistant("Done.")).asks
     assert [ask.answer for ask in asks] == ["", ""]
     assert asks[-1].answered_by == "m3"
+
+
+def test_what_settled_a_question_outlives_hundreds_of_requests() -> None:
+    """Whoever asked, and whether the log is read while it grows or once: the version and the name
+    that the user asked for, the port that the agent did.
+    """
+    asked = [assistant("Which port should it listen on?"), user("8081 please."), assistant("Good.")]
+    wrote = [user("Who wrote the tax table?"), assistant("Greta Olsen wrote it.")]
+    log = talk(*SETTLED, *asked, *wrote, *later(700)).messages
+    reading = LogReading(Estimator(), Policy())
+    reader, in_rounds = FactReader(log, reading), Ledger()
+    for start in range(0, len(log), 500):
+        in_rounds = reader.ledger(min(start + 500, len(log)), in_rounds, start)
+    once = FactReader(log, reading, lines_of=10_000).ledger(len(log))
+    for ledger in (in_rounds, once):
+        text = told(ledger, 4_000)
+        assert "Which Python version do we use? -> We use Python 3.11.4." in text
+        assert "Which port should it listen on? -> 8081 please." in text
+        assert "Who wrote the tax table? -> Greta Olsen wrote it." in text
+
+
+def test_a_choice_in_few_words_stays_in_a_long_log_that_is_read_once() -> None:
+    """Of what the agent wrote long ago only short replies are read."""
+    log = talk(*SETTLED, *later(120)).messages
+    once = FactReader(log, LogReading(Estimator(), Policy()), lines_of=1_000).ledger(len(log))
+    assert "I'll use PLY because ANTLR needs a Java runtime." in told(once, 4_000)
+
+
+def test_a_first_request_that_is_a_question_stands_with_its_answer(ledger_of: LedgerOf) -> None:
+    """It was told as answered without saying what the answer is."""
+    asked = [user("Which Python version do we use?"), assistant("We use Python 3.11.4.")]
+    text = told(ledger_of(*asked, *later(60)))
+    assert "Which Python version do we use? -> We use Python 3.11.4. [m0]" in text
+
+
+def test_a_reply_does_not_settle_a_rule(ledger_of: LedgerOf) -> None:
+    """The agent said yes; that it did what is due later, or that the rule is over, it did not."""
+    rule = "Later also write the changelog, but not now."
+    said = [user(rule), assistant("Yes, I will do that after the tests pass.")]
+    text = told(ledger_of(user("Begin."), assistant("Yes."), *said, *later(6)))
+    assert text.count(rule) == 1
+    assert rule in text.partition("## Constraints and preferences\n")[2].partition("\n\n")[0]
+
+
+def test_requests_on_a_focus_come_before_newer_ones(ledger_of: LedgerOf) -> None:
+    """Among questions with their answers, and among requests; they had no room before."""
+    asked = [
+        row
+        for n in range(90)
+        for row in (
+            user(f"Which port has kestrel_{n}?"),
+            assistant(f"kestrel_{n} has {4000 + n}."),
+            user(f"Restart kestrel_{n}."),
+            assistant("Done."),
+        )
+    ]
+    ledger = ledger_of(user("Begin."), assistant("Yes."), *asked, *later(80))
+    assert "kestrel_77" not in told(ledger)
+    text = told(ledger, focus="kestrel_77")
+    assert "Which port has kestrel_77? -> kestrel_77 has 4077." in text
+    assert "Restart kestrel_77." in text
+
+
+def test_values_of_an_older_summary_stay_among_new_ids(ledger_of: LedgerOf) -> None:
+    """Another program's summary says them once, and later outputs are full of names."""
+    older = "## Critical Context\n- The staging database is staging-db-7.internal.\n"
+    text = told(ledger_of(*later(60)), carried=older)
+    assert text.count("staging-db-7.internal") == 1

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import foldaway
 from foldaway.facts.ledger import Around, Ledger, summarize
 from foldaway.facts.ledger.carried import carried_facts
-from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary
 from foldaway.testing import assistant, call, result, user
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 LedgerOf = Callable[..., Ledger]
 
@@ -40,7 +40,7 @@ OLDER = """\
 
 def told(*rows: object, ledger_of: LedgerOf, budget: int = 2_000) -> str:
     around = Around(room_chars=4.0 * budget, carried=parse_summary(OLDER))
-    return render_summary(summarize(ledger_of(*rows), around), COUNTER, budget)
+    return summarize(ledger_of(*rows), around).render(COUNTER, budget)
 
 
 def test_lines_of_one_head_are_weighed_one_by_one() -> None:
@@ -133,7 +133,7 @@ def test_a_carried_rule_stands_before_carried_wishes(ledger_of: LedgerOf) -> Non
         "- Never touch db/schema.sql. [m1]"
     )
     around = Around(room_chars=500, carried=older, brief=True)
-    shown = render_summary(summarize(ledger_of(user("Go on.")), around), COUNTER, 130)
+    shown = summarize(ledger_of(user("Go on.")), around).render(COUNTER, 130)
     assert shown.count("Never touch db/schema.sql.") == 1
 
 

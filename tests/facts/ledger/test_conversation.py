@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.facts.ledger import Ledger
-from foldaway.facts.ledger.update import split_tasks, todo_text
+from foldaway.facts.ledger.tasks import split_tasks, todo_text
 from foldaway.testing import assistant, call, media, result, user
 
 LedgerOf = Callable[..., Ledger]

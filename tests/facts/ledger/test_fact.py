@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foldaway.facts.effects.effect import Effect
-from foldaway.facts.ledger import Fact, FactKind, redact_fact, without_secrets
-from foldaway.facts.ledger.fact import encodable
+from foldaway.facts.ledger import Fact, FactKind
+from foldaway.facts.ledger.fact import encodable, redact_fact, without_secrets
 
 SECRET = "hush-4f9a2c"
 WORDS = st.sampled_from(

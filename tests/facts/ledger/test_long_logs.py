@@ -8,7 +8,8 @@ from itertools import islice
 import msgspec
 import pytest
 
-from foldaway.facts.ledger import Around, Fact, Ledger, facts_of, summarize, update
+from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
+from foldaway.facts.ledger.take import facts_of
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 MOST_BYTES = 4_000_000

@@ -9,6 +9,7 @@ import pytest
 from tests.testing.rows import each_row
 
 from foldaway.facts.ledger import Fact, Ledger
+from foldaway.facts.ledger.open_failures import open_failures
 from foldaway.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]
@@ -66,6 +67,19 @@ def test_an_error_is_open_until_the_same_command_succeeds(ledger_of: LedgerOf) -
     assert list(open_still.errors) == ["npm test"]
     resolved = ledger_of(*run(*failed, ("npm run lint", PASSED), ("npm test", PASSED)))
     assert resolved.errors == {}
+
+
+def test_a_failure_is_open_until_the_agent_works_on_something_else(ledger_of: LedgerOf) -> None:
+    """However much it reads first; and it does not come back because the work is long ago."""
+    failed, looks = ("npm test", FAILED), [(f"cat src/m{n}.py", "x = 1") for n in range(220)]
+    work = [(f"make m{n}", PASSED) for n in range(6)]
+
+    def told(*rows: tuple[str, str]) -> list[str]:
+        return [entry.text for entry in open_failures(ledger_of(*run(failed, *rows)), 1_000)]
+
+    assert told(*looks[:26]) == ["`npm test`: TypeError: x is not a function"]
+    assert told(*looks[:26], *work[:5]) == told()
+    assert told(*work) == told(*work, *looks) == []
 
 
 def test_a_new_failure_of_a_command_replaces_the_old_one(ledger_of: LedgerOf) -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
 from foldaway.facts.ledger.fact import FileState
-from foldaway.facts.ledger.state import known_files
 from foldaway.facts.summary import Section
 from foldaway.testing import assistant, call, result, user
 
@@ -68,7 +67,7 @@ def test_a_file_with_two_names_is_told_once(ledger_of: LedgerOf) -> None:
 def test_a_look_by_another_name_changes_nothing() -> None:
     changed = FileState(changed=1, last="m1", at=1)
     files = {"/w/src/app.py": changed, "src/app.py": FileState(read=1, last="m9", at=9)}
-    found = known_files(Ledger(files=files))["/w/src/app.py"]
+    found = Ledger(files=files).known_files()["/w/src/app.py"]
     assert (found.last, found.at) == ("m1", 1)
 
 
@@ -81,7 +80,7 @@ STATES = st.builds(FileState, changed=st.integers(0, 3), read=st.integers(0, 2),
 @given(st.dictionaries(PATHS, STATES), st.sampled_from(("", "/w", "/w/src")))
 def test_no_change_is_lost_or_counted_twice(files: dict[str, FileState], folder: str) -> None:
     place = Fact("place", folder, "m1", 1, "chdir") if folder else None
-    found = known_files(Ledger(files=files, directory=place))
+    found = Ledger(files=files, directory=place).known_files()
     assert sum(one.changed for one in found.values()) == sum(one.changed for one in files.values())
     assert set(found) <= set(files)
     assert {path for path in files if path.startswith(("/", "~"))} <= set(found)
@@ -90,4 +89,4 @@ def test_no_change_is_lost_or_counted_twice(files: dict[str, FileState], folder:
 def test_a_name_that_two_files_end_with_stays_its_own() -> None:
     paths = ("/w/src/a.py", "/w/lib/src/a.py", "src/a.py")
     files = {path: FileState(changed=1, at=at) for at, path in enumerate(paths)}
-    assert set(known_files(update(Ledger(files=files), []))) == set(paths)
+    assert set(update(Ledger(files=files), []).known_files()) == set(paths)

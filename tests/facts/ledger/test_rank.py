@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway.facts.ledger import Fact, Ledger, update
-from foldaway.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
+from foldaway.facts.ledger.rank import Candidate, TermWeights, choose, find_topic
 
 TERMS = st.lists(st.integers(0, 12).map(lambda n: f"term_{n}"), max_size=4).map(tuple)
 CANDIDATES = st.lists(
@@ -18,7 +18,7 @@ CANDIDATES = st.lists(
 
 
 def weights(ledger: Ledger | None = None, topic: str = "") -> TermWeights:
-    return TermWeights(ledger or Ledger(), frozenset(), on_topic(topic))
+    return TermWeights(ledger or Ledger(), frozenset(), find_topic(topic))
 
 
 @given(rows=CANDIDATES, room=st.integers(0, 400))

@@ -18,16 +18,15 @@ import pytest
 
 from foldaway import load
 from foldaway._core.policy import Policy
-from foldaway.compaction.index import FrozenLog, LogReading
-from foldaway.facts.effects.calls import effects_of_call
+from foldaway.compaction.index import FrozenLog
+from foldaway.facts.effects.calls import effects_of_call, use_of
 from foldaway.facts.languages import counted, phrases_for
 from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
 from foldaway.facts.ledger.lines import terms_of
-from foldaway.facts.summary import SECTIONS, parse_summary, render_summary
-from foldaway.facts.tools import arguments_given
+from foldaway.facts.reading import LogReading
+from foldaway.facts.summary import SECTIONS, parse_summary
 from foldaway.reduction.lines import plain
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole_view
+from foldaway.transcript import Estimator, Message, Text, ToolCall, ToolResult, whole_view
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
@@ -84,8 +83,8 @@ def source_of(log: Sequence[Message]) -> str:
             if isinstance(part, Text):
                 said.append(part.text)
             elif isinstance(part, ToolCall):
-                said += [part.name, part.arguments, *strings_in(arguments_given(part))]
-                for effect in effects_of_call(part.name, arguments_given(part)):
+                said += [part.name, part.arguments, *strings_in(use_of(part).arguments)]
+                for effect in effects_of_call(part.name, use_of(part).arguments):
                     said += [os.path.normpath(effect.path), os.path.normpath(effect.to)]
             elif isinstance(part, ToolResult):
                 said += [inner.text for inner in part.parts if isinstance(inner, Text)]
@@ -142,8 +141,8 @@ def test_a_summary_of_a_session_fits_and_comes_back(path: Path) -> None:
         labels = {message.label for message in log}
         made = summarize(update(Ledger(), facts), Around(12_000))
         for budget in (150, 900, 4_000):
-            assert counter.count(render_summary(made, counter, budget)) <= budget
-        found = parse_summary(render_summary(made, counter, 100_000))
+            assert counter.count(made.render(counter, budget)) <= budget
+        found = parse_summary(made.render(counter, 100_000))
         for section in SECTIONS:
             rows = made.sections.get(section, ())
             assert [row.text.strip() for row in found.sections.get(section, ())] == [

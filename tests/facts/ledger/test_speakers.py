@@ -12,7 +12,8 @@ from tests.testing.rows import each_row
 from tests.testing.words import words
 
 from foldaway import load
-from foldaway.facts.ledger import Around, Ledger, facts_of, summarize
+from foldaway.facts.ledger import Around, Ledger, summarize
+from foldaway.facts.ledger.take import facts_of
 from foldaway.facts.speakers import (
     directory_told,
     own_words,
@@ -20,10 +21,8 @@ from foldaway.facts.speakers import (
     speaker_of,
     without_blocks,
 )
-from foldaway.facts.summary import render_summary
 from foldaway.testing import assistant, call, result, user
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message
+from foldaway.transcript import Estimator, Message
 
 CONTEXT = (
     "<environment_context>\n  <cwd>/srv/app</cwd>\n  <shell>zsh</shell>\n</environment_context>"
@@ -164,13 +163,13 @@ def test_instructions_end_with_the_report_of_their_task(
     """Whatever the person says then; words between calls report nothing."""
     begun = (user("/changelog"), user(SKILL))
     done = ledger_of(*begun, assistant("Done: CHANGELOG.md has the entry."))
-    shown = render_summary(summarize(done, Around(4_000)), Estimator(), 2_000)
+    shown = summarize(done, Around(4_000)).render(Estimator(), 2_000)
     assert "Never force push." not in shown
     later = ledger_of(*begun, assistant("Done."), user(said))
     assert later.instructions is None
     run = (call("Bash", command="git log"), result("a1b2c3d one"))
     under_way = ledger_of(*begun, assistant("I will read the log."), assistant(*run[:1]), *run[1:])
-    shown = render_summary(summarize(under_way, Around(4_000)), Estimator(), 2_000)
+    shown = summarize(under_way, Around(4_000)).render(Estimator(), 2_000)
     assert "Never force push." in shown
     assert "follow" not in shown.partition("Base directory")[0].lower()
 

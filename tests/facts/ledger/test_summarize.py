@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.facts.languages import Language, counted, phrases_for
-from foldaway.facts.ledger import Around, Fact, Ledger, summarize, tokens_per_char, update
+from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
 from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.ledger.open_failures import open_failures
-from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary
 from foldaway.reduction.lines import plain
 from foldaway.testing import assistant, call, result, talk, user
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, ToolCall, ToolResult
+from foldaway.transcript import Estimator, Message, Text, ToolCall, ToolResult
 
 LedgerOf = Callable[..., Ledger]
 FactsIn = Callable[..., list[Fact]]
@@ -81,7 +80,7 @@ def test_a_summary_stays_within_its_budget(
     """However much room was hoped for, the text is never longer than its tokens allow."""
     ledger = update(Ledger(), facts_in(log))
     for around in (Around(room), Around(room, brief=True, focus="schema")):
-        text = render_summary(summarize(ledger, around), COUNTER, budget)
+        text = summarize(ledger, around).render(COUNTER, budget)
         assert COUNTER.count(text) <= budget
 
 
@@ -89,7 +88,7 @@ def test_a_summary_stays_within_its_budget(
 def test_a_summary_comes_back_as_it_was(log: tuple[Message, ...], facts_in: FactsIn) -> None:
     """Every entry with its section, its words and its source, whatever language it is in."""
     made = summarize(update(Ledger(), facts_in(log)), LARGE)
-    found = parse_summary(render_summary(made, COUNTER, 1_000_000))
+    found = parse_summary(made.render(COUNTER, 1_000_000))
     for section in SECTIONS:
         wanted = [(row.text.strip(), row.source) for row in made.sections.get(section, ())]
         told = [
@@ -176,7 +175,7 @@ def test_a_secret_is_in_no_fact_and_in_no_summary(facts_in: FactsIn) -> None:
     ledger = update(Ledger(), facts_in(log, masked))
     assert SECRET not in msgspec.json.encode(ledger).decode()
     assert msgspec.json.encode(ledger).decode().count("***") > 20
-    assert SECRET not in render_summary(summarize(ledger, LARGE), COUNTER, 100_000)
+    assert SECRET not in summarize(ledger, LARGE).render(COUNTER, 100_000)
 
 
 def test_asks_are_quoted_verbatim_with_their_ids(ledger_of: LedgerOf) -> None:
@@ -220,7 +219,7 @@ def test_a_long_ask_is_cut_at_its_end(ledger_of: LedgerOf) -> None:
 
 def test_a_section_that_says_nothing_is_left_out(ledger_of: LedgerOf) -> None:
     """At every size."""
-    text = render_summary(summarize(ledger_of(user("Hello there.")), LARGE), COUNTER, 20_000)
+    text = summarize(ledger_of(user("Hello there.")), LARGE).render(COUNTER, 20_000)
     headings = [line[3:] for line in text.split("\n") if line.startswith("## ")]
     assert headings == ["Goal", "Critical context"]
 
@@ -247,7 +246,7 @@ def test_our_own_words_are_in_the_users_language(
     )  # fmt: skip
     summary = summarize(ledger, LARGE)
     phrases = phrases_for(language)
-    text = render_summary(summary, COUNTER, 20_000)
+    text = summary.render(COUNTER, 20_000)
     assert [line[3:] for line in text.split("\n") if line.startswith("## ")] == [
         phrases.headings[section] for section in SECTIONS if section in summary.sections
     ]
@@ -369,8 +368,8 @@ def test_the_cost_of_a_character_is_measured_on_the_ledger(ledger_of: LedgerOf) 
     """Chinese costs more a letter than English; nothing costs nothing."""
     english = ledger_of(user("Please look at the file and mend it. " * 20))
     chinese = ledger_of(user("请检查这个文件并修复它。" * 20))
-    assert tokens_per_char(chinese, COUNTER) > tokens_per_char(english, COUNTER) >= 0.1
-    assert tokens_per_char(Ledger(), COUNTER) > 0
+    assert chinese.tokens_per_char(COUNTER) > english.tokens_per_char(COUNTER) >= 0.1
+    assert Ledger().tokens_per_char(COUNTER) > 0
 
 
 def failures(count: int, lines: int) -> list[Message | ToolResult]:
@@ -435,7 +434,7 @@ def test_a_rule_has_its_place_where_hardly_anything_has(ledger_of: LedgerOf) -> 
         assistant("One moment."),
     )
     around = Around(room_chars=480, brief=True, newer_asks=True)
-    shown = render_summary(summarize(ledger, around), COUNTER, 130)
+    shown = summarize(ledger, around).render(COUNTER, 130)
     assert "I can only pay up to $100 for the change." in shown
     assert "## Blockers" not in shown
     assert "I need to change one of my upcoming flights" in shown
@@ -465,7 +464,7 @@ def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf
         rows += [assistant("", call("update_trip", seats=[number] * 40)),
                  result(f"Error: seat {number} is taken")]  # fmt: skip
     summary = summarize(ledger_of(*rows), Around(room_chars=900, brief=True))
-    shown = render_summary(summary, COUNTER, 230)
+    shown = summary.render(COUNTER, 230)
     assert {f"Error: seat {n} is taken" in shown for n in range(2, 8)} == {True}
     assert "Never pay more than $40." in shown
 
@@ -481,7 +480,7 @@ def test_changed_files_stand_before_the_asks_in_between(ledger_of: LedgerOf) -> 
             assistant("One moment."),
         ]
     summary = summarize(ledger_of(*rows, user("And now?")), Around(room_chars=900, brief=True))
-    shown = render_summary(summary, COUNTER, 190)
+    shown = summary.render(COUNTER, 190)
     assert [n for n in range(6) if f"src/part_{n}.py" in shown] == list(range(6))
 
 
@@ -511,7 +510,7 @@ def test_long_commands_that_begin_alike_do_not_outdate_each_other(ledger_of: Led
     made: list[Message | ToolResult] = [user("Look.")]
     for name, output in (("one.py", "alpha_value = 31"), ("two.py", "omega_value = 32")):
         made += [assistant(call("bash", command=f"python {folder}{name}")), result(output)]
-    text = render_summary(summarize(ledger_of(*made), Around(4_000)), COUNTER, 4_000)
+    text = summarize(ledger_of(*made), Around(4_000)).render(COUNTER, 4_000)
     assert "alpha_value" in text
     assert "omega_value" in text
 
@@ -522,7 +521,7 @@ def test_of_instructions_that_are_cut_the_rules_stay(ledger_of: LedgerOf) -> Non
         f"Base directory for this skill: /s\n\n{'Some words on it. ' * 200}\nNever force push.\n"
     )
     ledger = ledger_of(user("/changelog"), user(skill), assistant("Which version?"))
-    shown = render_summary(summarize(ledger, Around(1_200)), COUNTER, 400)
+    shown = summarize(ledger, Around(1_200)).render(COUNTER, 400)
     assert "Base directory for this skill: /s" in shown
     assert "Never force push." in shown
 

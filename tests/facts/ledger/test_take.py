@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway import load
-from foldaway.facts.ledger import Fact, Ledger, facts_of, update
-from foldaway.facts.tools import FAMILIES, arguments_given
+from foldaway.facts.effects.calls import use_of
+from foldaway.facts.ledger import Fact, Ledger, update
+from foldaway.facts.ledger.take import facts_of
+from foldaway.facts.tools import FAMILIES
 from foldaway.reduction.lines import plain
 from foldaway.testing import assistant, call, result, user
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -92,16 +94,18 @@ def test_no_message_is_too_odd(message: Message, made: ToolCall, lines: bool) ->
 
 @given(message=MESSAGES, made=CALLS)
 def test_a_fact_names_its_message(message: Message, made: ToolCall) -> None:
-    """The label and the position; without the lines there are fewer facts and no others, and of a
-    reply only that there was one.
+    """The label and the position; without the lines there are fewer facts and no others: of what
+    the agent wrote short replies with their decisions, and of a long one that there was one.
     """
     found = facts_of(message, {"c1": made})
     label = clean(message.label)
     assert all((fact.source, fact.at) == (label, message.position) for fact in found)
     fewer = facts_of(message, {"c1": made}, lines=False)
-    assert {fact for fact in fewer if fact.kind != "reply"} <= set(found)
-    assert not any(fact.text for fact in fewer if fact.kind == "reply")
-    assert not any(fact.kind in ("line", "field", "decision") and not fact.head for fact in fewer)
+    assert {fact for fact in fewer if fact.text or fact.kind != "reply"} <= set(found)
+    replies = [fact.text for fact in fewer if fact.kind == "reply"]
+    assert all(len(text) <= 200 for text in replies)
+    assert any(replies) or not any(fact.kind == "decision" for fact in fewer)
+    assert not any(fact.kind in ("line", "field") and not fact.head for fact in fewer)
 
 
 def clean(text: str) -> str:
@@ -129,7 +133,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 def source_of(message: Message, made: ToolCall) -> str:
     """All that a message and the call behind it say, as written and as read."""
-    said: list[str] = [made.name, made.arguments, *strings_in(arguments_given(made))]
+    said: list[str] = [made.name, made.arguments, *strings_in(use_of(made).arguments)]
     for part in message.parts:
         if isinstance(part, Text):
             said.append(part.text)
@@ -141,7 +145,7 @@ def source_of(message: Message, made: ToolCall) -> str:
         said += [plain(text), text.replace("\\n", "\n")]
         with contextlib.suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             said.extend(strings_in(msgspec.json.decode(text)))
-    words = (value for value in arguments_given(made).values() if isinstance(value, list))
+    words = (value for value in use_of(made).arguments.values() if isinstance(value, list))
     said += [" ".join(word for word in row if isinstance(word, str)) for row in words]
     return flat("\n".join(said))
 

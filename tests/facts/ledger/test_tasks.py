@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from foldaway.facts.ledger import Ledger
-from foldaway.facts.ledger.update import split_tasks
+from foldaway.facts.ledger.tasks import split_tasks
 from foldaway.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]

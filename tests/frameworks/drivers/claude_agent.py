@@ -38,7 +38,6 @@ class Agent:
 
     def options(self, *, is_streamed: bool) -> ClaudeAgentOptions:
         from foldaway.integrations.claude_agent import FoldawaySessionStore
-        from foldaway.integrations.claude_hooks import foldaway_hooks
 
         case, sessions = self.case, FoldawaySessionStore(self.case.store)
         name = str(uuid.uuid5(uuid.NAMESPACE_URL, case.thread))
@@ -55,7 +54,7 @@ class Agent:
             model=case.model, cwd=case.folder, env=env, session_store=sessions,
             session_store_flush="eager", include_partial_messages=is_streamed, tools=[],
             mcp_servers={"host": create_sdk_mcp_server("host", tools=[reads])},
-            allowed_tools=["mcp__host__*"], setting_sources=[], hooks=foldaway_hooks(), **given,
+            allowed_tools=["mcp__host__*"], setting_sources=[], hooks=sessions.hooks(), **given,
         )  # fmt: skip
 
     async def run(self, text: str, *, is_streamed: bool = False) -> str:

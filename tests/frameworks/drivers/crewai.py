@@ -27,12 +27,12 @@ def agent_of(case: Case) -> CrewAgent:
     )  # fmt: skip
     tools: list[Any] = [tool("read_file")(read_file)]
     if case.strategy == "foldaway":
-        from foldaway.integrations.crewai import FoldawayConversation
+        from foldaway.integrations.crewai import FoldawayLLM
 
-        held = FoldawayConversation(
-            case.thread, case.store, context_length=case.window, on_error="raise"
+        held = FoldawayLLM(
+            llm, case.thread, case.store, context_length=case.window, on_error="raise"
         )
-        llm, tools = held.llm(llm), [*tools, *held.tools]
+        tools += held.tools
     else:
         llm.__dict__["get_context_window_size"] = lambda: case.window * 85 // 100
     return CrewAgent(

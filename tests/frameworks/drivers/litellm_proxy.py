@@ -23,7 +23,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 from drivers.clients import WIRES, Loop, Wire
 from playing import Case, play
 
-from foldaway.integrations.host_sessions import HostSessions, owned_key
+from foldaway.integrations.host_sessions import owned_key
 
 KEY = "sk-takes-part"
 OWNER = hashlib.sha256(KEY.encode()).hexdigest()
@@ -56,13 +56,16 @@ class Proxied(Wire):
     direct = ""
 
     def wrapped(self, client: Any) -> Any:
-        self.sessions = HostSessions("litellm", self.case.store)
+        from foldaway.integrations.litellm import FoldawayCallback
+
+        self.callback = FoldawayCallback(self.case.store)
+        self.sessions = self.callback.sessions
         return client.copy(default_headers={"x-foldaway-session": self.case.thread}, api_key=KEY)
 
     def called(self, name: str, arguments: dict[str, Any]) -> str:
         if name.startswith("foldaway_"):
-            key = owned_key(OWNER, self.case.thread)
-            return self.sessions.answer(key, name, arguments)
+            given = json.dumps(arguments)
+            return self.callback.answer(KEY, self.case.thread, name, given)
         return super().called(name, arguments)
 
     def trimmed(self, listed: list[Any]) -> dict[str, Any]:

@@ -73,12 +73,12 @@ class Host:
         self.case, self.pieces = case, 0
 
     def conversation(self, *, is_streamed: bool = False) -> Any:
-        from foldaway.integrations.openhands import FOLDAWAY_TOOLS
+        from foldaway.integrations.openhands import FoldawayCondenser
 
         case = self.case
         model = model_of(case, is_streamed=is_streamed)
         agent = Agent(
-            llm=model, tools=[Tool(name="read_file"), *FOLDAWAY_TOOLS],
+            llm=model, tools=[Tool(name="read_file"), *FoldawayCondenser.tools],
             condenser=condenser_of(case, model), include_default_tools=[],
             system_prompt="You work on a project.",
         )  # fmt: skip

@@ -146,8 +146,7 @@ def test_what_failed_and_what_was_skipped_is_told(report: dict[str, bytes]) -> N
 
 
 @pytest.mark.parametrize(
-    ("families", "strategies"),
-    [(HOSTILE[:2], HOSTILE[2:]), (HOSTILE[4:6], HOSTILE[:4])],
+    ("families", "strategies"), [(HOSTILE[:2], HOSTILE[2:]), (HOSTILE[4:6], HOSTILE[:4])]
 )
 @pytest.mark.soak
 def test_hostile_names_do_no_harm(
@@ -194,17 +193,18 @@ def test_a_run_of_failures_has_a_page(tmp_path: Path, make_run: Make) -> None:
 
 
 def test_the_command_asks_for_the_same(run: Any) -> None:
-    """Strategies, budgets and settings, quoted for a shell; peers where there are any."""
+    """Strategies, budgets and settings, quoted for a shell; peers are not run by this command."""
     asked = replace(
         run.summary.manifest,
         strategies=("foldaway", "langchain:trim", "a b"),
+        peers={"langchain:trim": "the newest messages"},
         peer_budgets=(0.2,),
         asked={"model": "m; rm", "summarizer": ""},
         drifting=(),
     )
     assert command_of(asked) == (
-        "foldaway lab run FILES… --strategies 'foldaway,langchain:trim,a b' --budgets 10,20 "
-        "--peers --peer-budgets 20 --model 'm; rm' --no-drift"
+        "foldaway lab run FILES… --strategies 'foldaway,a b' --budgets 10,20 "
+        "--model 'm; rm' --no-drift"
     )
     assert command_of(run.summary.manifest) == (
         "foldaway lab run FILES… --strategies foldaway,head+tail,masking-3,bare-list,peer,absent "

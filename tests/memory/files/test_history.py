@@ -9,14 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.memory.files.history import (
-    WHOLE_EVERY,
-    History,
-    Version,
-    digest,
-    to_bytes,
-    to_text,
-)
+from foldaway.memory.files.history import WHOLE_EVERY, History, Version, digest, to_bytes, to_text
 
 TEXTS = st.binary(max_size=60).map(to_text) | st.sampled_from(["", "- a\n", "- a\n- b\n", "- b\n"])
 

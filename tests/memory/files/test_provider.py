@@ -20,7 +20,7 @@ from foldaway.memory.files.prompt import (
     render_sections,
 )
 from foldaway.memory.files.provider import Bounds, FilesProvider, memory_folder
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 SECRET = "sk-ant-" + "api03-" + "Zq7".join("x1Y2w3V4u5T6s7R8q9P0" for _ in range(4))
 
@@ -73,9 +73,7 @@ def test_the_prompt_is_the_same_until_a_file_changed(
     assert provider.system_text().endswith("- two\n- one")
 
 
-def test_a_prompt_holds_no_secret_no_fence_and_no_broken_character(
-    provider: FilesProvider,
-) -> None:
+def test_a_prompt_holds_no_secret_no_fence_and_no_broken_character(provider: FilesProvider) -> None:
     """Also where a person wrote them into the file."""
     file = provider.files["memory"].path
     file.parent.mkdir(parents=True)

@@ -55,10 +55,7 @@ def long_session(name: str) -> list[dict[str, Any]]:
         ]  # fmt: skip
         if at % 2 == 1:
             made += [
-                {
-                    "role": "assistant",
-                    "content": f"The setting of {path} is now {topic}_limit.",
-                },
+                {"role": "assistant", "content": f"The setting of {path} is now {topic}_limit."},
                 {"role": "user", "content": f"Good. Go on with the next file, word{at}zebra."},
             ]
     return made

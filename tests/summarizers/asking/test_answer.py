@@ -14,9 +14,9 @@ from tests.testing.rows import each_row
 from foldaway._core.lenient_json import read_json
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
 from foldaway.facts.languages import Language, phrases_for
-from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary
 from foldaway.summarizers.asking.answer import read_answer
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(
     lambda text: text.strip(" .。-—…").casefold() not in ("", "none", "null")
@@ -88,7 +88,7 @@ def test_markdown_is_read_in_every_language(language: Language) -> None:
         {name: (Entry(f"about {name}", "m3"), Entry("second\nline", "")) for name in SECTIONS},
         language=language,
     )
-    text = render_summary(made, Estimator(), 10_000)
+    text = made.render(Estimator(), 10_000)
     found = read_answer(text, language)
     assert found.has_sections
     assert {name: [(row.text, row.source) for row in rows]
@@ -137,7 +137,7 @@ def test_anything_is_read_as_a_note_or_as_words(text: str) -> None:
     for entries in found.summary.sections.values():
         assert len(entries) <= 60
         assert all(0 < len(row.text) <= 1_201 and len(row.source) <= 88 for row in entries)
-    parse_summary(render_summary(found.summary, Estimator(), 2_000))
+    parse_summary(found.summary.render(Estimator(), 2_000))
 
 
 @given(st.dictionaries(st.sampled_from(SECTIONS), st.lists(WORDS, min_size=1, max_size=3)))

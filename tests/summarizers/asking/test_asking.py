@@ -16,13 +16,12 @@ from foldaway.compaction.compact import Compaction, Plan, finish
 from foldaway.errors import SummarizerFailed
 from foldaway.facts.summary import SECTIONS, Entry, Summary
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.summarizers.asking import Asking, begin, take
+from foldaway.summarizers.asking import Asking, begin
 from foldaway.summarizers.asking.answer import ANSWER_SCHEMA, ASKED
 from foldaway.summarizers.material import material_of
 from foldaway.testing import assistant, call, media, result, talk, user
 from foldaway.testing.builder import Step
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, extend
+from foldaway.transcript import Estimator, Message, Text, extend
 
 Planned = Callable[..., Plan]
 COUNTER = Estimator()
@@ -61,9 +60,7 @@ def requests_of(asking: Asking) -> list[SummaryRequest]:
     found: list[SummaryRequest] = []
     while (request := asking.request) is not None:
         found.append(request)
-        asking = take(
-            asking, answer(decisions=[f"Part {len(found)} was about module_{asking.at}."])
-        )
+        asking = asking.take(answer(decisions=[f"Part {len(found)} was about module_{asking.at}."]))
     return found
 
 
@@ -212,7 +209,7 @@ def test_no_secret_is_in_a_request(planned: Planned) -> None:
         request = asking.request
         assert request is not None
         assert SECRET not in request.instructions + request.prompt
-        after = take(asking, answer(critical=[f"The key is {SECRET} for module_1.py."]))
+        after = asking.take(answer(critical=[f"The key is {SECRET} for module_1.py."]))
         assert SECRET not in str(after.prose)
 
 
@@ -224,7 +221,7 @@ def test_no_piece_of_a_secret_is_taken_from_an_answer(planned: Planned) -> None:
     )  # fmt: skip
     for room in range(1_140, 1_210, 3):
         words = f"{'module_1.py ' * 120}"[:room]
-        after = take(asking, answer(critical=[f"{words} password={SECRET[4:]} and more"]))
+        after = asking.take(answer(critical=[f"{words} password={SECRET[4:]} and more"]))
         assert SECRET[4:12] not in str(after.prose)
 
 
@@ -269,8 +266,8 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     first = planned(log)
     asking = begin(material_of(first), now=NOW, summarizer_window=64_000)
     why = "Kept value_0, since the callers of module_0.py need it."
-    done = take(
-        asking, answer(completed=["Read module_0.py.", "Read module_1.py."], decisions=[why])
+    done = asking.take(
+        answer(completed=["Read module_0.py.", "Read module_1.py."], decisions=[why])
     )
     assert done.prose is not None
     assert done.prose.numbered == 2
@@ -293,7 +290,7 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     unread = planned(more, state=replace(state, prose_to=0), view=view)
     told = begin(material_of(unread), now=NOW, summarizer_window=64_000)
     assert sum(len(chunk.positions) for chunk in told.chunks) > 13
-    over = take(again, answer(completed=["Read module_50.py."]))
+    over = again.take(answer(completed=["Read module_50.py."]))
     assert over.prose is not None
     assert over.prose.numbered == 3
     assert [row.text for row in over.prose.sections["completed"]] == [
@@ -337,7 +334,7 @@ def test_an_answer_that_is_none_is_a_failure(
     """Its kind is told, nothing of its content; the asking stays as it was."""
     asking = begin(material_of(planned(log_of())), now=NOW, summarizer_window=32_000)
     with pytest.raises(SummarizerFailed) as raised:
-        take(asking, given_answer)
+        asking.take(given_answer)
     assert raised.value.kind == kind
     assert asking.at == 0
     assert asking.found is None
@@ -352,7 +349,7 @@ def test_an_answer_that_repeats_what_it_was_told_is_a_failure(planned: Planned) 
         if line.split()[:1] and line.split()[0] in SECTIONS
     )
     with pytest.raises(SummarizerFailed, match="repeats"):
-        take(asking, SummaryAnswer(text=echo))
+        asking.take(SummaryAnswer(text=echo))
 
 
 def test_an_answer_that_copies_the_record_is_a_failure(planned: Planned) -> None:
@@ -361,7 +358,7 @@ def test_an_answer_that_copies_the_record_is_a_failure(planned: Planned) -> None
     record = asking.chunks[0].record
     rows = [record[at : at + 500] for at in range(0, 1_500, 500)]
     with pytest.raises(SummarizerFailed, match="copies"):
-        take(asking, answer(critical=rows))
+        asking.take(answer(critical=rows))
 
 
 def test_an_answer_in_another_language_is_a_failure(planned: Planned) -> None:
@@ -374,7 +371,7 @@ def test_an_answer_in_another_language_is_a_failure(planned: Planned) -> None:
     chinese = ["用户要求检查模块，代理读取了文件并发现数值有误。" * 4]
     for rows in (german, chinese):
         with pytest.raises(SummarizerFailed, match="language"):
-            take(asking, answer(decisions=rows, state=rows))
+            asking.take(answer(decisions=rows, state=rows))
 
 
 def test_a_part_of_the_record_may_have_nothing_to_add(planned: Planned) -> None:
@@ -383,7 +380,7 @@ def test_a_part_of_the_record_may_have_nothing_to_add(planned: Planned) -> None:
     assert asking.calls_planned > 1
     nothing = SummaryAnswer(text='{"entries": []}')
     while asking.request is not None:
-        asking = take(asking, answer(decisions=["Kept value_1."]) if asking.at == 1 else nothing)
+        asking = asking.take(answer(decisions=["Kept value_1."]) if asking.at == 1 else nothing)
     assert asking.prose is not None
     assert [row.text for row in asking.prose.sections["decisions"]] == ["Kept value_1."]
 
@@ -393,7 +390,7 @@ def test_an_answer_that_was_cut_off_is_used_without_its_last_entry(planned: Plan
     asking = begin(material_of(planned(log_of())), now=NOW, summarizer_window=32_000)
     text = '{"decisions": [{"text": "First.", "source": "m1"}, {"text": "Second one.", ' \
            '"source": "m2"}, {"text": "We will not del'  # fmt: skip
-    done = take(asking, SummaryAnswer(text=text, stopped="length"))
+    done = asking.take(SummaryAnswer(text=text, stopped="length"))
     assert done.prose is not None
     assert [row.text for row in done.prose.sections["decisions"]] == ["First.", "Second one."]
 

@@ -12,7 +12,8 @@ from foldaway.compaction.compact import Plan
 from foldaway.errors import SummarizerFailed
 from foldaway.facts.summary import SECTIONS, Entry, Section, Summary
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.summarizers.gate import Checked, check, evidence_of
+from foldaway.summarizers.gate.check import Checked, check
+from foldaway.summarizers.gate.evidence import evidence_of
 from foldaway.summarizers.material import material_of
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import Message
@@ -172,9 +173,7 @@ def test_what_a_sentence_names_must_have_been_there(
     assert getattr(made, count) >= 1
 
 
-def test_what_the_user_wrote_stands_where_requests_stand_and_nowhere_else(
-    planned: Planned,
-) -> None:
+def test_what_the_user_wrote_stands_where_requests_stand_and_nowhere_else(planned: Planned) -> None:
     """A request told among what was done, decided or left would be taken for a fact."""
     log = talk(
         user("You must never touch main. Ok?"), assistant("Yes."), user("b"), assistant("c"),

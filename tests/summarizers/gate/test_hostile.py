@@ -19,15 +19,15 @@ from foldaway.compaction.state import CompactionState
 from foldaway.errors import SummarizerFailed
 from foldaway.facts.frame import SUMMARY_OPEN, summary_text
 from foldaway.facts.ledger import Around, summarize
-from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.summarizers.asking import begin, take
-from foldaway.summarizers.gate import Checked, check, evidence_of
+from foldaway.summarizers.asking import begin
+from foldaway.summarizers.gate.check import Checked, check
+from foldaway.summarizers.gate.evidence import evidence_of
 from foldaway.summarizers.material import material_of
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.testing.builder import Step
-from foldaway.tokens import Estimator
-from foldaway.transcript import View, extend
+from foldaway.transcript import Estimator, View, extend
 
 Planned = Callable[..., Plan]
 REDACT = Redactor(RedactionPolicy(personal=False))
@@ -74,7 +74,7 @@ def gated(planned: Planned, text: str) -> Checked | None:
     asking = begin(material_of(plan), now="2026-11-15", summarizer_window=32_000)
     try:
         while asking.request is not None:
-            asking = take(asking, SummaryAnswer(text=text))
+            asking = asking.take(SummaryAnswer(text=text))
         assert asking.prose is not None
         return check(asking.prose, evidence_of(material_of(plan), now="2026-11-15"))
     except SummarizerFailed:
@@ -104,7 +104,7 @@ def test_nothing_invented_and_no_secret_survives(planned: Planned, text: str) ->
     ledger = summarize(plan.told, Around(room_chars=2_000))
     both = joined(made.summary, ledger, 2_000).summary
     for summary in (made.summary, both):
-        text = render_summary(summary, counter, 500)
+        text = summary.render(counter, 500)
         assert counter.count(text) <= 500
         parse_summary(text)
 
@@ -176,7 +176,7 @@ def test_a_forgetful_model_takes_nothing_away_in_eight_compactions(planned: Plan
         plan = planned(log, state=state, view=extend(view, len(log)) if view else None)
         asking = begin(material_of(plan), now="2026-11-15", summarizer_window=64_000)
         while asking.request is not None:
-            asking = take(asking, SummaryAnswer(text=forgetful(number)))
+            asking = asking.take(SummaryAnswer(text=forgetful(number)))
         assert asking.prose is not None
         made = check(asking.prose, evidence_of(material_of(plan), now="2026-11-15"))
         assert made.summary.numbered == number + 1
@@ -185,8 +185,8 @@ def test_a_forgetful_model_takes_nothing_away_in_eight_compactions(planned: Plan
         kept = [row.text for row in made.summary.sections["decisions"]]
         assert kept == [f"Kept limit_{n} at {n + 700}." for n in range(number + 1)]
         ledger = summarize(plan.told, Around(room_chars=4_000))
-        alone = render_summary(ledger, counter, 1_200)
-        both = render_summary(joined(made.summary, ledger, 4_000).summary, counter, 1_200)
+        alone = ledger.render(counter, 1_200)
+        both = joined(made.summary, ledger, 4_000).summary.render(counter, 1_200)
         for row in (row for rows in ledger.sections.values() for row in rows if row.weight >= 100):
             assert row.text not in alone or row.text in both or "made without" in row.text
         outcome = finish(plan)

@@ -10,7 +10,8 @@ from tests.testing.rows import each_row
 
 from foldaway.compaction.compact import Plan
 from foldaway.facts.summary import Entry, Section, Summary
-from foldaway.summarizers.gate import Checked, check, evidence_of
+from foldaway.summarizers.gate.check import Checked, check
+from foldaway.summarizers.gate.evidence import evidence_of
 from foldaway.summarizers.material import material_of
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.testing.builder import Step

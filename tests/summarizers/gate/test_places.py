@@ -13,8 +13,8 @@ from tests.testing.rows import each_row
 from foldaway.compaction.compact import Plan
 from foldaway.compaction.state import CompactionState
 from foldaway.facts.summary import Entry, Summary
-from foldaway.summarizers.gate import Checked, check, evidence_of
-from foldaway.summarizers.gate.evidence import TermIndexBuilder, numbers_in, terms_in
+from foldaway.summarizers.gate.check import Checked, check
+from foldaway.summarizers.gate.evidence import TermIndexBuilder, evidence_of, numbers_in, terms_in
 from foldaway.summarizers.material import material_of
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import Message

@@ -10,12 +10,11 @@ import pytest
 from msgspec.structs import replace
 from tests.testing.long_lists import Exchange, written
 
-from foldaway import Compressor
 from foldaway._core.policy import Policy
 from foldaway._core.ports import SummaryAnswer, SummaryRequest
-from foldaway.summarizers.cached_prompt import prefix_of
+from foldaway.engine import Compressor
 from foldaway.summarizers.models import summarizer_named
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers.writers import Writers, prefix_of
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 

@@ -219,9 +219,7 @@ def test_litellm_asks_a_foreign_address_only_where_no_other_key_can_go_along(
         assert "summarizer.key_variable" in caught.value.said
 
 
-def test_litellm_takes_no_variables_from_the_folder_that_it_is_installed_in(
-    tmp_path: Path,
-) -> None:
+def test_litellm_takes_no_variables_from_the_folder_that_it_is_installed_in(tmp_path: Path) -> None:
     """A `.env` beside a virtual environment could name the address that keys are sent to."""
     litellm = pytest.importorskip("litellm")
     head, found, _ = Path(litellm.__file__).read_text().partition("load_dotenv(")

@@ -7,12 +7,17 @@ import sys
 from typing import Any
 
 import pytest
+from tests.testing.long_lists import Exchange, written
 from tests.testing.rows import each_row
 
+import foldaway
+from foldaway._core.policy import Policy
 from foldaway._core.ports import SummaryRequest
 from foldaway.errors import InvalidSetting, MissingExtra, UnknownName
 from foldaway.summarizers.models import summarizer_named
 from foldaway.summarizers.models.sdk import demand
+from foldaway.summarizers.writers import writers_of
+from foldaway.testing.model_server import ModelRequest, ModelServer, Reply, Says, Sends
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -107,3 +112,57 @@ def test_no_sdk_is_imported_before_it_is_asked() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+GOOD = '{"completed": [{"text": "The agent looked through the values.", "source": ""}]}'
+ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
+
+
+@pytest.mark.parametrize("fallback", [None, "main", "none"])
+def test_the_own_model_is_asked_next_at_the_same_address(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, fallback: str | None
+) -> None:
+    """With the same key and no other; a setting turns it off."""
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OUR_KEY", "sk-planted-ours")
+
+    def reply(request: ModelRequest) -> Reply:
+        if request.body["model"] == "model-small":
+            return Sends(status=500, body={"error": {"message": "no"}})
+        return Says(GOOD)
+
+    server.replies(reply)
+    url, policy = server.openai_url, Policy(floor_tokens=500)
+    writers = writers_of("openai:model-small", fallback, url=url, key_variable="OUR_KEY")
+    report = foldaway.compress(
+        ITEMS, model="model-own", context_length=32_000, policy=policy, summarizer=writers
+    ).report
+    asked = [request.body["model"] for request in server.requests]
+    if fallback == "none":
+        assert (asked, report.summary_source.source) == (["model-small"], "ledger")
+    else:
+        assert asked == ["model-small", "model-own"]
+        assert report.summary_source.name == "openai:model-own"
+        assert "the other summarizer was asked" in str(report.notes)
+    keys = {request.headers.get("authorization") for request in server.requests}
+    assert keys == {"Bearer sk-planted-ours"}
+
+
+def test_an_own_model_of_another_vendor_is_not_asked_and_that_is_said(server: ModelServer) -> None:
+    """Nothing goes to a vendor that nobody named, neither words nor a key."""
+    pytest.importorskip("openai")
+    server.replies(Sends(status=500, body={"error": {"message": "no"}}))
+    for model, url in (("claude-opus-5", server.openai_url), ("model-own", "")):
+        writers = writers_of("openai:gpt-5-mini", url=url).for_model(model)
+        assert writers.fallback is None
+        assert f"{model} is not known to be asked by openai" in writers.no_own
+    assert getattr(writers_of("openai:gpt-5-mini").for_model("gpt-5").fallback, "name", "") == (
+        "openai:gpt-5"
+    )
+    writers = writers_of("openai:gpt-5-mini", url=server.openai_url)
+    policy = Policy(floor_tokens=500)
+    report = foldaway.compress(
+        ITEMS, model="claude-opus-5", context_length=32_000, policy=policy, summarizer=writers
+    ).report
+    assert "the conversation's own model was not asked" in f"{report.notes} {report.detail}"
+    assert len(server.requests) == 1

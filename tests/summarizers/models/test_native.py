@@ -39,7 +39,7 @@ from foldaway.testing.model_server import (
 )
 
 ECHO = "the planted conversation sk-planted-openai sk-planted-anthropic"
-SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+SMALL = Policy(floor_tokens=500)
 USER = {"role": "user", "content": "the planted conversation"}
 
 
@@ -314,7 +314,12 @@ def test_a_session_is_compacted_by_its_provider(native: Api, server: ModelServer
     made.append(*before)
     report = made.compact()
     assert report.summary_source.source == "native"
-    assert broken_laws(before, made.messages, report, made.recall, provider=native.dialect) == []
+    assert (
+        broken_laws(
+            before, made.messages, report, made.conversation.recall, provider=native.dialect
+        )
+        == []
+    )
     more = written(native.dialect, [Exchange(2, 2, 900)] * 8, start=9)
     made.append(*joined(native.dialect, made.messages, more)[len(made.messages) :])
     seen = made.messages
@@ -343,6 +348,30 @@ def test_a_session_goes_on_where_its_provider_does_not_compact(
     made.append(*before)
     report = made.compact()
     assert (report.status, report.summary_source.source) == ("compacted", "ledger")
-    assert broken_laws(before, made.messages, report, made.recall, provider=native.dialect) == []
+    assert (
+        broken_laws(
+            before, made.messages, report, made.conversation.recall, provider=native.dialect
+        )
+        == []
+    )
     assert "planted" not in repr(report)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("summarizer", [None, "none"])
+def test_a_native_compaction_by_name_asks_the_address_that_is_given(
+    native: Api, server: ModelServer, summarizer: str | None
+) -> None:
+    """It is not the summarizer's alone; another vendor's summarizer keeps it to itself."""
+    server.replies(whole(native, SEALED))
+    url, spec = native.url(server), f"{native.dialect}:model-x"
+    asked = writers_of(summarizer, native=spec, url=url).native
+    assert asked is not None
+    asked.compactor.compact(NativeRequest(messages=[USER]), 20)
+    assert len(server.requests) == 1
+    other = {"anthropic": "openai:m", "openai-responses": "anthropic:m"}[native.dialect]
+    kept = writers_of(other, native=spec, url=url).native
+    assert kept is not None
+    with pytest.raises(SummarizerFailed):
+        kept.compactor.compact(NativeRequest(messages=[USER]), 0.5)
     assert len(server.requests) == 1

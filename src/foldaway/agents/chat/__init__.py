@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.agents.chat.demo import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
+    from foldaway.agents.chat.demo import DemoModel
     from foldaway.agents.chat.host import Host
     from foldaway.agents.chat.model import ChatModel
     from foldaway.agents.chat.screen import Screen
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
-        "demo": "ASKS DEMO_TOOL DemoModel POLICY WINDOW",
+        "demo": "DemoModel",
         "host": "Host",
         "model": "ChatModel",
         "screen": "Screen",

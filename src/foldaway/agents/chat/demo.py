@@ -15,12 +15,8 @@ from foldaway._core import Policy
 from foldaway.agents.chat.model import WIRES, ChatAnswer, ChatModel, Hear
 from foldaway.agents.chat.tools import OwnTool
 from foldaway.facts import read_table
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
-WINDOW = 8_000
-"""Tokens: small enough that the story is compacted within a minute."""
-POLICY = Policy(floor_tokens=1_000, protect_last=2)
-"""A compaction at half of the window; without the floor, which is for real windows."""
 PIECE_CHARS, PIECE_SECONDS = 12, 0.012
 """The pace of the answers: some 250 tokens in a second, like a quick model."""
 
@@ -33,8 +29,6 @@ class _Step(Struct, frozen=True):
 
 
 STORY = read_table("demo", dict[str, tuple[_Step, ...]], "foldaway.agents.chat")["steps"]
-ASKS = [step.ask for step in STORY]
-"""Pressing Enter on an empty line asks the next one."""
 
 
 def _read_file(arguments: Mapping[str, Any]) -> str:
@@ -43,15 +37,23 @@ def _read_file(arguments: Mapping[str, Any]) -> str:
     return "\n".join(line.format(n=n) for n in range(40)) or "no such file"
 
 
-DEMO_TOOL: OwnTool = ({
-    "name": "read_file",
-    "description": "Return a file of the demo.",
-    "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
-}, _read_file)  # fmt: skip
-
-
 class DemoModel(ChatModel):
     """Answers the questions of the story, each after a call; others with a sentence."""
+
+    WINDOW = 8_000
+    """Tokens: small enough that the story is compacted within a minute."""
+    POLICY = Policy(floor_tokens=1_000, protect_last=2)
+    """A compaction at half of the window; without the floor, which is for real windows."""
+    ASKS = tuple(step.ask for step in STORY)
+    """Pressing Enter on an empty line asks the next one."""
+    TOOL: OwnTool = (
+        {
+            "name": "read_file",
+            "description": "Return a file of the demo.",
+            "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+        },
+        _read_file,
+    )
 
     def __init__(self, name: str = "demo") -> None:
         self._be("demo", name, WIRES["openai"])
@@ -91,8 +93,11 @@ class DemoModel(ChatModel):
 
 
 def _call(step: _Step) -> dict[str, Any]:
-    name, given = ("read_file", {"path": step.file}) if step.file else (
-        "foldaway_search", {"text": "PoolTimeout"})  # fmt: skip
+    name, given = (
+        ("read_file", {"path": step.file})
+        if step.file
+        else ("foldaway_search", {"text": "PoolTimeout"})
+    )
     function = {"name": name, "arguments": json.dumps(given)}
     call = {"id": f"call_{uuid.uuid4().hex}", "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}

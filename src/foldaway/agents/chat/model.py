@@ -14,16 +14,7 @@ from msgspec import Struct
 from foldaway.caching import wants_breakpoints, with_breakpoints
 from foldaway.engine import figures_of
 from foldaway.errors import SummarizerFailed
-from foldaway.summarizers import (
-    ANTHROPIC,
-    OPENAI,
-    Interrupted,
-    Vendor,
-    access_to,
-    demand,
-    failure,
-    open_client,
-)
+from foldaway.summarizers import Interrupted, endpoint_of
 
 Hear: TypeAlias = Callable[[str], None]
 """Takes a piece of the answer as it arrives."""
@@ -46,7 +37,6 @@ class ChatWire(Struct, frozen=True):
     """How a provider is asked; `ask` sends a body through a client of its SDK."""
 
     dialect: str
-    vendor: Vendor
     ask: Callable[[Any, dict[str, Any], Hear], Awaitable[ChatAnswer]]
 
 
@@ -63,23 +53,34 @@ class ChatModel:
         if kind not in WIRES or not name:
             kind, name = ("anthropic" if "claude" in spec.lower() else "openai"), spec
         self._be(kind, name, WIRES[kind])
-        demand(self._wire.vendor.package, f"a chat with {self.spec}")
-        self._access = access_to(self._wire.vendor, url, "", key_variable)
+        self._endpoint = endpoint_of(
+            kind, name, url=url, key_variable=key_variable, purpose=f"a chat with {kind}:{name}"
+        )
         self._client: Any = None
 
     def _be(self, kind: str, name: str, wire: ChatWire) -> None:
-        self.name, self.spec, self.dialect = name, f"{kind}:{name}", wire.dialect
-        self._kind, self._wire = kind, wire
+        self.name, self._kind, self._wire = name, kind, wire
+
+    @property
+    def spec(self) -> str:
+        """The name that settings write."""
+        return f"{self._kind}:{self.name}"
+
+    @property
+    def dialect(self) -> str:
+        """The format of its messages."""
+        return self._wire.dialect
 
     def switch_to(self, name: str) -> ChatModel:
         """Return another model at the same address."""
         spec = name if name.partition(":")[0] in WIRES else f"{self._kind}:{name}"
-        return ChatModel(spec, url=self._access.url, key_variable=self._access.key_variable)
+        access = self._endpoint.access
+        return ChatModel(spec, url=access.url, key_variable=access.key_variable)
 
     async def connect(self) -> None:
         """Make the client; raise `SummarizerFailed` if its key is missing."""
         if self._client is None:
-            self._client = await open_client(self.spec, self._access, ANSWER_SECONDS, retries=2)
+            self._client = await self._endpoint.open_client(ANSWER_SECONDS, retries=2)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -100,18 +101,14 @@ class ChatModel:
         """
         await self.connect()
         body = {"model": self.name, **frame, "messages": messages}
-        url = self._access.url
+        url = self._endpoint.access.url
         if wire := wants_breakpoints(self.name, provider=self._kind, base_url=url):
             body = with_breakpoints(body, wire=wire)
         return await self._wire.ask(self._client, body, hear)
 
     def failure(self, error: Exception, *, has_begun: bool) -> SummarizerFailed:
         """Return what an error of `answer` means, in a sentence without words of the provider."""
-        key = self._access.key_variable or self._wire.vendor.key
-        if has_begun:  # a connection that breaks then is not an address that is wrong
-            begun = Interrupted()
-            begun.__cause__, error = error, begun
-        return failure(error, self.spec, key=key)
+        return self._endpoint.failure(error, has_begun=has_begun)
 
 
 async def _ask_chat(client: Any, body: dict[str, Any], hear: Hear) -> ChatAnswer:
@@ -145,10 +142,14 @@ async def _ask_chat(client: Any, body: dict[str, Any], hear: Hear) -> ChatAnswer
 
 def _add_piece(calls: dict[int, dict[str, Any]], piece: Any) -> None:
     """Add a piece of a call; some servers give calls no id."""
-    call = calls.setdefault(piece.index, {
-        "id": piece.id or f"call_{uuid.uuid4().hex}", "type": "function",
-        "function": {"name": "", "arguments": ""},
-    })  # fmt: skip
+    call = calls.setdefault(
+        piece.index,
+        {
+            "id": piece.id or f"call_{uuid.uuid4().hex}",
+            "type": "function",
+            "function": {"name": "", "arguments": ""},
+        },
+    )
     if piece.function is not None:
         call["function"]["name"] += piece.function.name or ""
         call["function"]["arguments"] += piece.function.arguments or ""
@@ -167,6 +168,6 @@ async def _ask_messages(client: Any, body: dict[str, Any], hear: Hear) -> ChatAn
 
 
 WIRES: Mapping[str, ChatWire] = {
-    "openai": ChatWire("openai-chat", OPENAI, _ask_chat),
-    "anthropic": ChatWire("anthropic", ANTHROPIC, _ask_messages),
+    "openai": ChatWire("openai-chat", _ask_chat),
+    "anthropic": ChatWire("anthropic", _ask_messages),
 }

@@ -23,13 +23,12 @@ from rich.tree import Tree
 
 from foldaway.agents.chat.tools import Allowed
 from foldaway.commands import CommandAnswer, Commands
+from foldaway.reduction import plural
 from foldaway.sessions import Show
 from foldaway.stores import SessionInfo
 from foldaway.transcript import ToolCall
 
 PROMPT = "› "
-OWN = (("/tree", "Show the branches as a tree."), ("/quit", "End the chat; it can be continued."))
-"""What the chat itself understands, beside the commands of every host."""
 RESULT_LINES, LINE_CHARS = 3, 200
 """What is shown of a result, and of each line; the model and the store have all of it."""
 REFRESH_SECONDS = 0.5
@@ -98,7 +97,7 @@ class Screen:
         self._notes = self.console if is_terminal else Console(stderr=True, soft_wrap=True, **plain)
         self._flow: Flow | None = None
         self._prompt: PromptSession[str] | None = None
-        self._is_typing, self._late, self._last = False, list[str](), ""
+        self._late, self._last = list[str](), ""
 
     async def read(self, commands: Commands, status: Callable[[int], str], hint: str) -> str | None:
         """Return the next line, None at the end; an empty one means the `hint`."""
@@ -109,20 +108,20 @@ class Screen:
             return (line.rstrip("\n") or hint) if line else None
         if self._prompt is None:
             self._prompt = PromptSession(
-                PROMPT, completer=CommandCompleter(commands), reserve_space_for_menu=6,
+                PROMPT,
+                completer=CommandCompleter(commands),
+                reserve_space_for_menu=6,
                 complete_while_typing=Condition(lambda: get_app().current_buffer.text[:1] == "/"),
                 bottom_toolbar=lambda: status(get_app().output.get_size().columns),
-                refresh_interval=REFRESH_SECONDS, style=Style.from_dict(_STYLE),
-            )  # fmt: skip
-        self._is_typing = True
+                refresh_interval=REFRESH_SECONDS,
+                style=Style.from_dict(_STYLE),
+            )
         try:
             return await self._prompt.prompt_async(placeholder=hint, handle_sigint=False) or hint
         except KeyboardInterrupt:
             return ""
         except EOFError:
             return None
-        finally:
-            self._is_typing = False
 
     async def ask(self, command: str) -> Allowed:
         """Ask whether a command may run; a Ctrl-C stops the whole turn."""
@@ -183,7 +182,7 @@ class Screen:
 
     def notice(self, sentence: str) -> None:
         """Show a sentence of the program; before the next prompt, if somebody types now."""
-        if self._is_typing:
+        if self._prompt is not None and self._prompt.app.is_running:
             self._late.append(sentence)
         elif sentence:
             self._last = sentence
@@ -226,9 +225,12 @@ class Screen:
             place = f"{info.descent} at m{info.forked_at}, " if info.descent == "branch" else ""
             name = _line(self._show(info.title or info.first_ask))
             label = Styled.assemble(
-                (f"{info.id[-8:]} ", "bold"), (f"{place}{info.length:,} messages  ", "dim"),
-                (name, "reverse" if info.id == current else ""), overflow="ellipsis", no_wrap=True,
-            )  # fmt: skip
+                (f"{info.id[-8:]} ", "bold"),
+                (f"{place}{plural(info.length, 'message')}  ", "dim"),
+                (name, "reverse" if info.id == current else ""),
+                overflow="ellipsis",
+                no_wrap=True,
+            )
             above = made.get(info.parent_id)
             made[info.id] = Tree(label) if above is None else above.add(label)
         for info in sessions:
@@ -247,7 +249,6 @@ class CommandCompleter(Completer):
     ) -> Iterable[Completion]:
         """Yield what the last word may become."""
         line = document.text_before_cursor
-        found = [(one.text, one.help) for one in self._commands.complete(line)]
-        found += [one for one in OWN if line and one[0].startswith(line)]
-        for text, about in found:
-            yield Completion(text, -len(line.rpartition(" ")[2]), display_meta=visible(about))
+        for one in self._commands.complete(line):
+            about = visible(one.help)
+            yield Completion(one.text, -len(line.rpartition(" ")[2]), display_meta=about)

@@ -19,7 +19,7 @@ from foldaway.engine import tools_in
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.memory import McpOptions, McpSession, result_text
 from foldaway.sessions import Chat
-from foldaway.summarizers import ANTHROPIC, OPENAI, demand
+from foldaway.summarizers import KEY_VARIABLES, demand
 from foldaway.transcript import ToolCall
 
 Allowed: TypeAlias = Literal["yes", "no", "always"]
@@ -34,14 +34,15 @@ SHELL = {
     "description": "Run a command in a shell in the user's current folder and return its output. "
     "The user is asked first and may refuse.",
     "parameters": {
-        "type": "object", "required": ["command"], "properties": {"command": {"type": "string"}},
+        "type": "object",
+        "required": ["command"],
+        "properties": {"command": {"type": "string"}},
     },
-}  # fmt: skip
+}
 SHELL_SECONDS = 120.0
 """How long a command may run; chosen, enough for most test suites."""
 SHELL_BYTES = 1 << 20
 """Of an output; what is longer would be cut down by the session's policy anyway."""
-_SECRETS = (OPENAI.key, ANTHROPIC.key, "ANTHROPIC_AUTH_TOKEN", OPENAI.headers, ANTHROPIC.headers)
 """Variables that a command does not get: a model could read them."""
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 """What is not in the name of a tool, of which both providers take 64 characters."""
@@ -71,9 +72,13 @@ class Toolbox:
     """All tools of one chat; `open` it before the first turn, and `close` it at the end."""
 
     def __init__(
-        self, chat: Chat, *, servers: Mapping[str, McpSession] | None = None,
-        ask: AskUser | None = None, own: Sequence[OwnTool] = (),
-    ) -> None:  # fmt: skip
+        self,
+        chat: Chat,
+        *,
+        servers: Mapping[str, McpSession] | None = None,
+        ask: AskUser | None = None,
+        own: Sequence[OwnTool] = (),
+    ) -> None:
         """Take a chat, servers, who is asked (nobody: no shell), and more tools of the host."""
         self._chat, self._servers, self._ask = chat, servers or {}, ask
         self._own = {str(declared["name"]): run for declared, run in own}
@@ -141,11 +146,16 @@ async def run_command(command: str, seconds: float = SHELL_SECONDS) -> str:
 
     It reads nothing, and ends with all that it started, after `seconds` or when it is canceled.
     """
-    variables = {name: text for name, text in os.environ.items() if name not in _SECRETS}
+    variables = {name: text for name, text in os.environ.items() if name not in KEY_VARIABLES}
     process = subprocess.Popen(
-        command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, env=variables, start_new_session=True,
-    )  # fmt: skip
+        command,
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=variables,
+        start_new_session=True,
+    )
     held = bytearray()
     try:
         async with asyncio.timeout(seconds):

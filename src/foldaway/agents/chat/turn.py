@@ -16,7 +16,7 @@ from foldaway.agents.chat.model import ChatAnswer, ChatModel
 from foldaway.agents.chat.tools import Toolbox
 from foldaway.dialects import dialect_named
 from foldaway.errors import FoldawayError
-from foldaway.sessions import Chat
+from foldaway.sessions import Chat, internals
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, is_ask
 
 INTERRUPTED = "Interrupted by the user before there was a result."
@@ -56,7 +56,7 @@ class Turns:
     def log(self) -> Sequence[Message]:
         """Return all messages of the session."""
         session = self.chat.session
-        return session.engine.log.messages if session.is_begun and session.engine.length else ()
+        return internals(session).engine.log.messages if session.info.length else ()
 
     @property
     def is_open(self) -> bool:
@@ -112,7 +112,7 @@ class Turns:
 
     async def _ask(self, messages: list[Any]) -> ChatAnswer:
         frame = self.model.frame(self.chat.system, self.tools.declare(self.model.dialect))
-        self.chat.session.engine.take_request(frame)
+        internals(self.chat.session).engine.take_request(frame)
         return await self.model.answer(frame, messages, self._hear)
 
     def _hear(self, text: str) -> None:

@@ -11,9 +11,5 @@ if TYPE_CHECKING:
     from foldaway.agents.engines.hermes import HermesEngine, engine_named, engine_names
 
 __getattr__ = import_later(
-    __name__,
-    {
-        "contract": "ContextEngine",
-        "hermes": "HermesEngine engine_named engine_names",
-    },
+    __name__, {"contract": "ContextEngine", "hermes": "HermesEngine engine_named engine_names"}
 )

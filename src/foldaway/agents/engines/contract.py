@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from foldaway._core import Budget, Policy
 from foldaway.dialects import dump_text
+from foldaway.transcript import Payload
 
 
-class ContextEngine(ABC):
+class WindowFigures:
+    """What hosts read of a window; they may also write it."""
+
+    context_length: int = 0
+    threshold_tokens: int = 0
+    threshold_percent: float = 0.5
+    """The threshold as a share of the window."""
+    protect_first_n: int = 3
+    protect_last_n: int = 20
+
+    def show_window(self, budget: Budget, policy: Policy) -> None:
+        """Show what a policy means for a window."""
+        self.context_length, self.threshold_tokens = budget.context_length, budget.threshold_tokens
+        self.threshold_percent = budget.threshold_tokens / budget.context_length
+        self.protect_first_n, self.protect_last_n = policy.protect_first, policy.protect_last
+
+
+class ContextEngine(WindowFigures, ABC):
     """Decides when a conversation is too long and makes it shorter.
 
     Hosts call `update_from_response` after every model call, `should_compress` before the next,
@@ -21,13 +39,7 @@ class ContextEngine(ABC):
     last_prompt_tokens: int = 0
     last_completion_tokens: int = 0
     last_total_tokens: int = 0
-    threshold_tokens: int = 0
-    context_length: int = 0
     compression_count: int = 0
-    threshold_percent: float = 0.5
-    """The threshold as a share of the window."""
-    protect_first_n: int = 3
-    protect_last_n: int = 20
 
     @property
     @abstractmethod
@@ -35,7 +47,7 @@ class ContextEngine(ABC):
         """A short identifier."""
 
     @abstractmethod
-    def update_from_response(self, usage: Mapping[str, Any]) -> None:
+    def update_from_response(self, usage: Mapping[str, object]) -> None:
         """Take the usage that the provider reported for the last call."""
 
     @abstractmethod
@@ -45,30 +57,30 @@ class ContextEngine(ABC):
     @abstractmethod
     def compress(
         self,
-        messages: Sequence[Any],
+        messages: Sequence[Payload],
         current_tokens: int | None = None,
         focus_topic: str | None = None,
         *,
         force: bool = False,
         memory_context: str = "",
-    ) -> list[Any]:
+    ) -> list[Payload]:
         """Return a valid list that is not longer; the same messages if nothing is due.
 
         `current_tokens` is the provider's count of these messages, `memory_context` what the
         host's memory says to a model that writes the summary.
         """
 
-    def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
+    def should_compress_preflight(self, messages: Sequence[Payload]) -> bool:
         """Return whether `messages` look too long before any usage was reported."""
         del messages
         return False
 
-    def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
+    def has_content_to_compress(self, messages: Sequence[Payload]) -> bool:
         """Return whether there is anything that a run by hand could fold."""
         del messages
         return True
 
-    def on_session_start(self, session_id: str, **details: Any) -> None:
+    def on_session_start(self, session_id: str, **details: object) -> None:
         """Prepare for a session; nothing of another one may be left.
 
         With `boundary_reason="compression"` it is the one of `old_session_id`, which goes on after
@@ -78,27 +90,30 @@ class ContextEngine(ABC):
         if details.get("boundary_reason") != "compression":
             self.on_session_reset()
 
-    def on_session_end(self, session_id: str, messages: Sequence[Any]) -> None:
+    def on_session_end(self, session_id: str, messages: Sequence[Payload]) -> None:
         """Let go of a session; hosts also call it at a compaction."""
         del session_id, messages
 
     def on_session_reset(self) -> None:
         """Forget everything that belongs to the session."""
-        self.last_prompt_tokens = 0
-        self.last_completion_tokens = 0
-        self.last_total_tokens = 0
+        self.show_usage(0, 0)
         self.compression_count = 0
 
-    def get_tool_schemas(self) -> list[dict[str, Any]]:
+    def show_usage(self, prompt_tokens: int, answer_tokens: int) -> None:
+        """Show what the provider counted for the last call."""
+        self.last_prompt_tokens, self.last_completion_tokens = prompt_tokens, answer_tokens
+        self.last_total_tokens = prompt_tokens + answer_tokens
+
+    def get_tool_schemas(self) -> list[Payload]:
         """Return the tools that the engine offers; constant, so that prompts stay cached."""
         return []
 
-    def handle_tool_call(self, name: str, args: Mapping[str, Any], **details: Any) -> str:
+    def handle_tool_call(self, name: str, args: Mapping[str, object], **details: object) -> str:
         """Answer a call of one of the engine's tools, as JSON."""
         del args, details
         return dump_text({"error": f"there is no tool {name!r}"})
 
-    def get_status(self) -> dict[str, Any]:
+    def get_status(self) -> Payload:
         """Return what a status line shows."""
         used, window = max(self.last_prompt_tokens, 0), self.context_length
         return {
@@ -110,7 +125,7 @@ class ContextEngine(ABC):
             "compression_count": self.compression_count,
         }
 
-    def update_model(self, model: str, context_length: int, **details: Any) -> None:
+    def update_model(self, model: str, context_length: int, **details: object) -> None:
         """Take another model with its window; the next check already uses it."""
         del model, details
         self.context_length = context_length

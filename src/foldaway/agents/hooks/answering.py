@@ -82,11 +82,13 @@ def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
         name=name or text("hook_event_name", "event", "hookName"),
         session=text("session_id", "sessionId", "taskId"),
         path=text("transcript_path", "transcriptPath") or _task_file(given.get("preCompact")),
-        cwd=text("cwd"), source=text("source"),
-        focus=text("custom_instructions", "customInstructions"), tool=text("tool_name", "toolName"),
+        cwd=text("cwd"),
+        source=text("source"),
+        focus=text("custom_instructions", "customInstructions"),
+        tool=text("tool_name", "toolName"),
         call=text("tool_use_id", "timestamp"),
         response=given.get("tool_response", given.get("toolResult")),
-    )  # fmt: skip
+    )
 
 
 def _task_file(told: object) -> str:
@@ -192,7 +194,7 @@ def _chars(response: Any) -> int:
 
 def _show_result(
     client: KnownAgent, event: HookEvent, options: HookOptions, host: HookHost
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     from foldaway.agents.hooks.results import show_result
 
     redact = None

@@ -9,22 +9,20 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from foldaway._core import Policy
-from foldaway.agents.importers import SUBAGENTS, ImportedSession, read_bytes, read_stored
-from foldaway.compaction import FrozenLog, LogReading
+from foldaway.agents.importers import ImportedSession, read_bytes, read_stored
 from foldaway.facts import (
     NOTES_WITHOUT_MODEL,
     Entry,
+    FactReader,
     Known,
+    LogReading,
     Summary,
-    focused,
     likeness,
     names_in,
     recognize,
-    render_summary,
 )
-from foldaway.facts.ledger import Around, Ledger, summarize, tokens_per_char
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, texts, whole_view
+from foldaway.facts.ledger import Around, summarize
+from foldaway.transcript import Estimator, Message, texts
 
 _WHOLE_BYTES = 5 << 18
 """A file of lines that is longer is not read as a whole: 1.2 MB take 270 ms of CPU
@@ -87,11 +85,10 @@ def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str 
     """
     log, counter = recognize(messages), Estimator()
     reading = LogReading(counter, Policy())
-    index = FrozenLog(log, whole_view(len(log)), reading, lines_of=_LINES_OF_CHARS)
-    ledger = index.ledger(len(log), Ledger(), 0)
-    room = tokens * _WITH_SOURCES / tokens_per_char(ledger, counter)
+    ledger = FactReader(log, reading, lines_of=_LINES_OF_CHARS).ledger(len(log))
+    room = tokens * _WITH_SOURCES / ledger.tokens_per_char(counter)
     record = summarize(ledger, Around(room_chars=room, focus=focus))
-    return render_untold(focused(record, focus) if focus else record, summary, tokens)
+    return render_untold(record.with_focus(focus) if focus else record, summary, tokens)
 
 
 def render_untold(record: Summary, summary: str, tokens: int) -> str:
@@ -117,7 +114,7 @@ def render_untold(record: Summary, summary: str, tokens: int) -> str:
         for section, rows in record.sections.items()
     }
     left = {section: rows for section, rows in left.items() if rows}
-    return render_summary(replace(record, sections=left), Estimator(), tokens) if left else ""
+    return replace(record, sections=left).render(Estimator(), tokens) if left else ""
 
 
 def _session(path: str, session: str = "") -> ImportedSession | None:
@@ -127,10 +124,7 @@ def _session(path: str, session: str = "") -> ImportedSession | None:
     """
     if path.endswith(".db"):
         return read_stored(path, session)
-    mains = [
-        one for one in read_bytes(_ends(path), path)
-        if one.lineage is None or one.lineage.relation not in SUBAGENTS
-    ]  # fmt: skip
+    mains = [one for one in read_bytes(_ends(path), path) if not one.is_subagent]
     return max(mains, key=lambda one: one.ended or 0.0, default=None)
 
 

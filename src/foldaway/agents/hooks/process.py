@@ -27,8 +27,14 @@ _STORE_SECONDS = 0.5
 93 ms on a machine under load."""
 _MOST_BYTES = 64 << 20
 """Of what an agent tells; chosen, far above the results that agents pass on."""
-_DEFAULTS = {"event": "", "facts": "2000", "results": "4000", "home": "", "config": "",
-            "profile": ""}  # fmt: skip
+_DEFAULTS = {
+    "event": "",
+    "facts": "2000",
+    "results": "4000",
+    "home": "",
+    "config": "",
+    "profile": "",
+}
 """Options with a value, and what they are if they are not given."""
 
 
@@ -86,9 +92,11 @@ def _answer(agent: str, given: dict[str, str], redact: bool) -> str:
     options = HookOptions(facts_tokens=int(given["facts"]), result_tokens=results, redact=redact)
     client, event = agent_named(agent), event_of(cast("dict[str, Any]", told), name)
     host = HookHost(
-        keep=partial(_keep, given), import_later=partial(_import_later, given),
-        is_news=partial(_is_news, given), message_file=client.hooks.message_file(os.environ),
-    )  # fmt: skip
+        keep=partial(_keep, given),
+        import_later=partial(_import_later, given),
+        is_news=partial(_is_news, given),
+        message_file=client.hooks.message_file(os.environ),
+    )
     if not event.path:
         event = replace(event, path=client.hooks.transcript_file(event.session, os.environ))
     return answer(client, event, options, host)
@@ -108,13 +116,13 @@ def _keep(
     kept: list[bool] = []
 
     def keep() -> None:
-        with suppress(Exception), open_store(
-            place, profile=given["profile"] or settings.profile
-        ) as store:  # fmt: skip
+        with (
+            suppress(Exception),
+            open_store(place, profile=given["profile"] or settings.profile) as store,
+        ):
             keep_originals(
-                store, originals, agent=agent, session=event.session, cwd=event.cwd,
-                tool=event.tool,
-            )  # fmt: skip
+                store, originals, agent=agent, session=event.session, cwd=event.cwd, tool=event.tool
+            )
             kept.append(True)
 
     # only this thread waits for a locked store: the process ends without it
@@ -150,11 +158,16 @@ def _import_later(given: dict[str, str], agent: str, path: str) -> None:
     if not places:
         return
     options = [
-        part for key in ("home", "config", "profile") if given[key]
+        part
+        for key in ("home", "config", "profile")
+        if given[key]
         for part in (f"--{key}", given[key])
-    ]  # fmt: skip
+    ]
     command = [sys.executable, "-P", "-m", "foldaway", "import", *places, *options]
     subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
-    )  # fmt: skip
+    )

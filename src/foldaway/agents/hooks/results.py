@@ -18,7 +18,7 @@ from foldaway.errors import Conflict
 from foldaway.facts import family_of
 from foldaway.reduction import reduce_text
 from foldaway.stores import NewMessage, NewSession, SessionInfo, Store
-from foldaway.tokens import Estimator
+from foldaway.transcript import Estimator
 
 _TRIES = 8
 """Looks at a session that another call writes to at the same moment; the second one sees it."""
@@ -97,16 +97,24 @@ def keep_originals(
     """
     counter = Estimator()
     new = NewSession(
-        dialect="openai-chat", title="results that were shortened", source=agent,
-        source_id=f"{session}/results", kind="tool", cwd=cwd,
-    )  # fmt: skip
+        dialect="openai-chat",
+        title="results that were shortened",
+        source=agent,
+        source_id=f"{session}/results",
+        kind="tool",
+        cwd=cwd,
+    )
     rows = [
         NewMessage(
             body=dump_bytes({"role": "tool", "tool_call_id": one.ref, "content": one.text}),
-            role="tool", text=one.text, tools=(tool,), key=one.ref, tokens=counter.count(one.text),
+            role="tool",
+            text=one.text,
+            tools=(tool,),
+            key=one.ref,
+            tokens=counter.count(one.text),
         )
         for one in originals
-    ]  # fmt: skip
+    ]
     for attempt in range(_TRIES):
         info = _session(store, new)
         given = [

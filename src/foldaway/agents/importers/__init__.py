@@ -8,7 +8,7 @@ from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.agents.importers.aider import CONSOLE_MARK
-    from foldaway.agents.importers.files import elements, fields, text
+    from foldaway.agents.importers.files import fields
     from foldaway.agents.importers.find import (
         SUBAGENT_FILE,
         bytes_in,
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     )
     from foldaway.agents.importers.goose import find_last_compaction, read_stored
     from foldaway.agents.importers.imported import (
-        PARTIAL,
-        SUBAGENTS,
         AnswerUsage,
         ImportedSession,
         Lineage,
@@ -28,37 +26,48 @@ if TYPE_CHECKING:
         Relation,
         message_keys,
     )
-    from foldaway.agents.importers.opencode import prompt_blocks, step_blocks, steps_in
-    from foldaway.agents.importers.pi import block_of, message_of
+    from foldaway.agents.importers.opencode import OpenCodeForm
+    from foldaway.agents.importers.pi import PiForm
     from foldaway.agents.importers.read import (
-        is_native_value,
         is_one_session,
         read_bytes,
         read_file,
         read_native,
-        read_value,
+        read_native_value,
     )
+    from foldaway.agents.importers.take import Taken, take_all
     from foldaway.agents.importers.usage import usage_of
 
 __all__ = [
-    "AnswerUsage", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation",
-    "bytes_in", "files_in", "message_keys", "read_bytes", "read_file", "read_native",
-    "sessions_in", "usual_places",
-]  # fmt: skip
+    "AnswerUsage",
+    "ImportedSession",
+    "Lineage",
+    "Note",
+    "NoteKind",
+    "Relation",
+    "bytes_in",
+    "files_in",
+    "message_keys",
+    "read_bytes",
+    "read_file",
+    "read_native",
+    "sessions_in",
+    "usual_places",
+]
 
 
 __getattr__ = import_later(
     __name__,
     {
         "aider": "CONSOLE_MARK",
-        "files": "elements fields text",
+        "files": "fields",
         "find": "SUBAGENT_FILE bytes_in files_in sessions_in usual_places",
         "goose": "find_last_compaction read_stored",
-        "imported": "AnswerUsage ImportedSession Lineage Note NoteKind PARTIAL Relation "
-        "SUBAGENTS message_keys",
-        "opencode": "prompt_blocks step_blocks steps_in",
-        "pi": "block_of message_of",
-        "read": "is_native_value is_one_session read_bytes read_file read_native read_value",
+        "imported": "AnswerUsage ImportedSession Lineage Note NoteKind Relation message_keys",
+        "opencode": "OpenCodeForm",
+        "pi": "PiForm",
+        "read": "is_one_session read_bytes read_file read_native read_native_value",
+        "take": "Taken take_all",
         "usage": "usage_of",
     },
 )

@@ -122,10 +122,15 @@ def _take_usage(draft: SessionDraft, lines: Iterable[_Line]) -> None:
         found = _USED.match(line.words)
         if found is not None:
             read, write = _tokens(found["read"]), _tokens(found["write"])
-            draft.add_usage(AnswerUsage(
-                input_tokens=_tokens(found["sent"]), output_tokens=_tokens(found["received"]),
-                cache_read_tokens=read, cache_write_tokens=write, cost=_dollars(found["cost"]),
-            ))  # fmt: skip
+            draft.add_usage(
+                AnswerUsage(
+                    input_tokens=_tokens(found["sent"]),
+                    output_tokens=_tokens(found["received"]),
+                    cache_read_tokens=read,
+                    cache_write_tokens=write,
+                    cost=_dollars(found["cost"]),
+                )
+            )
 
 
 def _tokens(said: str | None) -> int:

@@ -4,9 +4,6 @@ SWE-agent writes one document a run, with a `history` of chat messages beside th
 tau-bench a list of runs, each with the messages between user, agent and tools.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +15,7 @@ from foldaway.agents.importers.imported import ImportedSession, SessionDraft, fi
 from foldaway.agents.importers.usage import usage_of
 from foldaway.transcript import Payload
 
-_KEPT = (
-    "role", "content", "tool_calls", "tool_call_id", "reasoning_content", "thinking_blocks",
-)  # fmt: skip
+_KEPT = ("role", "content", "tool_calls", "tool_call_id", "reasoning_content", "thinking_blocks")
 
 
 def is_trajectory(value: Payload) -> bool:
@@ -128,10 +123,14 @@ def _take_simulated(draft: SessionDraft, message: Payload, place: str) -> None:
     role, when = text(message.get("role")), seconds(message.get("timestamp"))
     of_the_user = message.get("requestor") == "user" or role == "user"
     given = [fields(call) for call in elements(message.get("tool_calls"))]
-    calls = [] if of_the_user else [
-        chat_call(text(call.get("id")), text(call.get("name")), call.get("arguments"))
-        for call in given
-    ]  # fmt: skip
+    calls = (
+        []
+        if of_the_user
+        else [
+            chat_call(text(call.get("id")), text(call.get("name")), call.get("arguments"))
+            for call in given
+        ]
+    )
     if of_the_user and (role == "tool" or given):
         draft.note("left out", place, "a call of the user's own tools, or its result")
     if role == "tool":

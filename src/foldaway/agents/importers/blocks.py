@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from foldaway.agents.importers.files import elements, fields
 from foldaway.dialects import dump_text
 from foldaway.transcript import Payload
 
@@ -69,3 +70,11 @@ def chat_call(call_id: str, name: str, arguments: Any) -> Payload:
     """Return a call as OpenAI's chat messages have it; arguments become a JSON text."""
     written = arguments if type(arguments) is str else dump_text(arguments or {})
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": written}}
+
+
+def content_of(message: Payload) -> list[Payload]:
+    """Return the blocks of a message of Anthropic's form."""
+    content = message.get("content")
+    if type(content) is str:
+        return [{"type": "text", "text": content}]
+    return [fields(block) for block in elements(content)]

@@ -3,28 +3,29 @@
 Qwen Code took over the form of the lines; its messages are Gemini's, with `parts`.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from foldaway.agents.importers.files import FileEntry, elements, fields, seconds, text
-from foldaway.agents.importers.imported import (
-    ImportedSession,
-    Lineage,
-    Relation,
-    SessionDraft,
-)
+from foldaway.agents.importers.imported import ImportedSession, Lineage, Relation, SessionDraft
 from foldaway.agents.importers.usage import usage_of
 from foldaway.transcript import Payload
 
 _OTHER_LINES = frozenset(
-    {"summary", "file-history-snapshot", "queue-operation", "custom-title", "ai-title",
-     "last-prompt", "attachment", "progress", "agent-name"}
-)  # fmt: skip
+    {
+        "summary",
+        "file-history-snapshot",
+        "queue-operation",
+        "custom-title",
+        "ai-title",
+        "last-prompt",
+        "attachment",
+        "progress",
+        "agent-name",
+    }
+)
 _MESSAGES = frozenset({"user", "assistant", "tool_result"})
 """Types of lines that are messages; the last one is Qwen Code's."""
 _COMPACTION = "chat_compression"

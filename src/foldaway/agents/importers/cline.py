@@ -4,9 +4,6 @@ Until version 3 of its CLI, and in editors, a task is a folder with `api_convers
 from then on a session is `ID.messages.json` beside `ID.json`, which has its facts.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re
@@ -88,8 +85,7 @@ def _take(draft: SessionDraft, messages: Sequence[Any]) -> None:
         role, given = text(message.get("role")), elements(message.get("content"))
         if type(message.get("content")) is str:
             given = blocks.words(message["content"])
-        content = [_block(fields(block), waiting) for block in given]
-        content = [block for block in content if block]
+        content = [made for block in given for made in _blocks(fields(block), waiting)]
         if role == "assistant":
             waiting = [block for block in content if block.get("type") == "tool_use"]
         else:
@@ -112,7 +108,7 @@ def _add_usage(draft: SessionDraft, message: Payload) -> None:
     draft.add_usage(usage_of(data, model=draft.model, cost=metrics.get("cost"), cached_apart=apart))
 
 
-def _block(block: Payload, waiting: list[Payload]) -> Payload:
+def _blocks(block: Payload, waiting: list[Payload]) -> list[Payload]:
     """Return a block without Cline's own fields.
 
     With some models the result of a call is text under a heading that names the tool.
@@ -120,32 +116,33 @@ def _block(block: Payload, waiting: list[Payload]) -> Payload:
     match block.get("type"):
         case "text":
             said = text(block.get("text"))
-            return _answer(said, waiting) or next(iter(blocks.words(said)), {})
+            return _answer(said, waiting) or blocks.words(said)
         case "tool_use":
-            return blocks.call(text(block.get("id")), text(block.get("name")), block.get("input"))
+            name = text(block.get("name"))
+            return [blocks.call(text(block.get("id")), name, block.get("input"))]
         case "tool_result":
             answered = text(block.get("tool_use_id"))
             waiting[:] = [call for call in waiting if call["id"] != answered]
             failed = block.get("is_error") is True
-            return blocks.result(answered, _content(block.get("content")), failed=failed)
+            return [blocks.result(answered, _content(block.get("content")), failed=failed)]
         case "thinking":
             said = text(block.get("thinking"))
-            return next(iter(blocks.thought(said, text(block.get("signature")))), {})
+            return blocks.thought(said, text(block.get("signature")))
         case "image" | "document" | "redacted_thinking":
-            return block
+            return [block]
         case _:
-            return {}
+            return []
 
 
-def _answer(said: str, waiting: list[Payload]) -> Payload:
+def _answer(said: str, waiting: list[Payload]) -> list[Payload]:
     heading = _RESULT.match(said)
     if heading is None:
-        return {}
+        return []
     for at, call in enumerate(waiting):
         if call["name"] == heading[1]:
             del waiting[at]
-            return blocks.result(call["id"], blocks.words(said[heading.end() :]))
-    return {}
+            return [blocks.result(call["id"], blocks.words(said[heading.end() :]))]
+    return []
 
 
 def _content(content: Any) -> list[Payload]:

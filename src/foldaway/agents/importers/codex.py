@@ -1,8 +1,5 @@
 """Codex rollouts: a line an event; the response items among them are the conversation."""
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,5 @@
 """Continue: one document a session, in its CLI as in editors (`sessions/ID.json`)."""
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -3,9 +3,6 @@
 A report on tokens comes before the answer that it is about.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re

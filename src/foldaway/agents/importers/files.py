@@ -4,9 +4,6 @@ Only regular files within the folder that are not too large are opened. A line m
 value may be anything: reading never raises for that.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import math
@@ -17,13 +14,13 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from foldaway.agents.importers.imported import Note
-from foldaway.dialects import Limits, parse, read_whole, refuse_dense, scan
+from foldaway.dialects import Limits, parse, refuse_dense, scan
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 
@@ -68,8 +65,9 @@ def refuse_special(path: Path, found: os.stat_result) -> None:
     kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     raise NotReadable(
         f"is {kinds.get(stat.S_IFMT(found.st_mode), 'a device')}, not a file; it was skipped",
-        where=str(path), remedy="save its content to a file and import that",
-    )  # fmt: skip
+        where=str(path),
+        remedy="save its content to a file and import that",
+    )
 
 
 def is_outside(path: Path, folder: str) -> bool:
@@ -88,7 +86,7 @@ def read_object(path: Path, folder: str, limits: Limits, notes: list[Note]) -> P
             notes.append(Note("left out", path.name, "leads out of the folder"))
             return {}
         with open_regular(path) as file:
-            return fields(parse(read_whole(file, limits)))
+            return fields(parse(limits.read_whole(file)))
     except (OSError, ValueError, NotReadable):
         return {}
 
@@ -134,7 +132,7 @@ def entries(lines: Iterable[bytes], notes: list[Note]) -> Iterator[FileEntry]:
             yield from _rescue(body, number, notes, finished=line.endswith(b"\n"))
             continue
         if type(value) is dict:
-            yield FileEntry(number, value)
+            yield FileEntry(number, cast("Payload", value))
         else:
             notes.append(Note("left out", f"line {number}", "is not a JSON object"))
 
@@ -199,7 +197,7 @@ def _object_at(words: str, at: int) -> tuple[Payload, int] | None:
         value, end = scan(words, at)
     except (ValueError, NotReadable):
         return None
-    return (value, end) if type(value) is dict else None
+    return (cast("Payload", value), end) if type(value) is dict else None
 
 
 class AgentDatabase:
@@ -210,9 +208,10 @@ class AgentDatabase:
     def __init__(self, connection: sqlite3.Connection, limits: Limits) -> None:
         """Look at which tables there are."""
         self._connection, self._limits = connection, limits
-        names = [row[0] for row in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table'"
-        )]  # fmt: skip
+        names = [
+            row[0]
+            for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         self.columns: dict[str, set[str]] = {name: self._columns(name) for name in names}
 
     def has(self, tables: Mapping[str, set[str]]) -> bool:
@@ -322,12 +321,12 @@ def identifier(value: Any) -> str:
 
 def fields(value: Any) -> Payload:
     """Return an object, an empty one for anything else."""
-    return value if type(value) is dict else {}
+    return cast("Payload", value) if type(value) is dict else {}
 
 
 def elements(value: Any) -> list[Any]:
     """Return a list, an empty one for anything else."""
-    return value if type(value) is list else []
+    return cast("list[Any]", value) if type(value) is list else []
 
 
 def decode(value: Any) -> Any:

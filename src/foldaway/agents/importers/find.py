@@ -12,7 +12,7 @@ from foldaway.agents.importers.files import is_outside
 from foldaway.agents.importers.imported import ImportedSession
 from foldaway.agents.importers.read import is_history, read_file
 from foldaway.agents.known import known_agents
-from foldaway.dialects import DEFAULT_LIMITS, Limits
+from foldaway.dialects import Limits
 from foldaway.errors import NotReadable
 
 _ENDINGS = (".jsonl", ".json", ".traj", ".db", ".sqlite", "aider.chat.history.md")
@@ -49,7 +49,7 @@ def sessions_in(
     folder: Path | str,
     *,
     without: Collection[Path] = (),
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
     follow_links: bool = False,
     within: Path | None = None,
     tell: Callable[[Path, int], None] = lambda _, __: None,
@@ -105,9 +105,10 @@ def _paths(folder: Path, *, follow_links: bool) -> Iterator[Path | NotReadable]:
 
 def _links_out(link: Path) -> NotReadable:
     return NotReadable(
-        "is a link out of the folder; it was skipped", where=str(link),
+        "is a link out of the folder; it was skipped",
+        where=str(link),
         remedy="use --follow-links, or import what it leads to",
-    )  # fmt: skip
+    )
 
 
 def _below(

@@ -4,9 +4,6 @@ A message is written again under its id when its calls have run. Each line gives
 it, so that a line that comes later changes no message that is there.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -161,7 +158,7 @@ def _names(own: str, parts: list[Payload]) -> list[str]:
 def _parts(content: Any) -> list[Payload]:
     if type(content) is str:
         return [{"text": content}] if content.strip() else []
-    found = [content] if type(content) is dict else elements(content)
+    found = [fields(content)] if type(content) is dict else elements(content)
     return [{"text": part} if type(part) is str else fields(part) for part in found if part]
 
 

@@ -3,9 +3,6 @@
 A compaction leaves all rows and adds some for the model alone: the summary, and copies.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +22,7 @@ from foldaway.agents.importers.files import (
 )
 from foldaway.agents.importers.imported import AnswerUsage, ImportedSession, Lineage, SessionDraft
 from foldaway.agents.importers.usage import usage_of
-from foldaway.dialects import DEFAULT_LIMITS
+from foldaway.dialects import Limits
 from foldaway.transcript import Payload
 
 TABLES = {
@@ -50,24 +47,23 @@ def read_export(session: Payload, path: str) -> Iterator[ImportedSession]:
 
 def read_stored(path: str, session: str) -> ImportedSession | None:
     """Return one session of a database, None if it is not there."""
-    with open_database(Path(path), DEFAULT_LIMITS) as database:
+    with open_database(Path(path), Limits()) as database:
         return next(read_database(database, path, session), None)
 
 
 def find_last_compaction(path: str, session: str) -> float:
     """Return when a session of a database was compacted last, 0.0 if never."""
-    with open_database(Path(path), DEFAULT_LIMITS) as database:
+    with open_database(Path(path), Limits()) as database:
         rows = database.rows("messages", where="session_id", value=session, order="id")
         times = [
-            seconds(row.get("created_timestamp")) or 0.0 for row in rows
+            seconds(row.get("created_timestamp")) or 0.0
+            for row in rows
             if _is_for_model(fields(decode(row.get("metadata_json"))))
-        ]  # fmt: skip
+        ]
     return max(times, default=0.0)
 
 
-def read_database(
-    database: AgentDatabase, path: str, only: str = ""
-) -> Iterator[ImportedSession]:  # fmt: skip
+def read_database(database: AgentDatabase, path: str, only: str = "") -> Iterator[ImportedSession]:
     """Yield the sessions of a database, oldest first, each put together as an export would be."""
     where = "id" if only else ""
     for session in database.rows("sessions", order="rowid", where=where, value=only):
@@ -75,12 +71,13 @@ def read_database(
         messages = [
             {
                 "id": text(row.get("message_id")) or identifier(row.get("id")),
-                "role": row.get("role"), "created": row.get("created_timestamp"),
+                "role": row.get("role"),
+                "created": row.get("created_timestamp"),
                 "content": decode(row.get("content_json")),
                 "metadata": decode(row.get("metadata_json")),
             }
             for row in rows
-        ]  # fmt: skip
+        ]
         model = decode(session.get("model_config_json"))
         yield from _read({**session, "model_config": model}, messages, path)
 

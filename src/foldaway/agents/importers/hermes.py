@@ -3,9 +3,6 @@
 A compaction of Hermes sets all rows aside and writes the kept ones again; such copies are left out.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from bisect import bisect_left

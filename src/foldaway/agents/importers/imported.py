@@ -22,12 +22,6 @@ Relation: TypeAlias = Literal["sidechain", "subagent", "branch", "resumed", "com
 the user went back and on from there; `resumed`: goes on where the other one ended; `compression`:
 goes on after the other one was compacted."""
 
-PARTIAL: frozenset[Relation] = frozenset(("branch", "resumed", "compression"))
-"""Relations of sessions that hold only what came after another's messages."""
-
-SUBAGENTS: frozenset[Relation] = frozenset(("sidechain", "subagent"))
-"""Relations of sessions that another one called."""
-
 NoteKind: TypeAlias = Literal[
     "torn", "too long", "duplicate", "unanswered", "without call", "left out", "taken back"
 ]
@@ -99,6 +93,20 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
         """The `source_id` of the session that this one comes from, "" if there is none."""
         return "" if self.lineage is None else self.lineage.parent_id
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether it has only what came after the messages of another session."""
+        return self._relation in ("branch", "resumed", "compression")
+
+    @property
+    def is_subagent(self) -> bool:
+        """Whether another session called it."""
+        return self._relation in ("sidechain", "subagent")
+
+    @property
+    def _relation(self) -> Relation | None:
+        return None if self.lineage is None else self.lineage.relation
+
 
 def message_keys(session: ImportedSession) -> tuple[str, ...]:
     """Return a stable key for each message, unique within the session.
@@ -124,26 +132,24 @@ class DraftRow(Struct, frozen=True, gc=False):
     entry_id: str
     time: float | None
     place: str
+    is_summary: bool
 
 
-class SessionDraft:
+class SessionDraft(Struct):
     """Takes messages in the order of the file, and leaves out an entry that comes again."""
 
-    __slots__ = ("_at", "cwd", "lineage", "model", "notes", "rows", "source_id", "summaries",
-                 "title", "total_usage", "usage", "window_tokens")  # fmt: skip
-
-    def __init__(self, source_id: str = "", lineage: Lineage | None = None) -> None:
-        """Start without messages."""
-        self.source_id = source_id
-        self.lineage = lineage
-        self.title = self.model = self.cwd = ""
-        self.rows: list[DraftRow] = []
-        self.summaries: list[int] = []
-        self.notes: list[Note] = []
-        self.usage: dict[str, AnswerUsage] = {}
-        self.total_usage: AnswerUsage | None = None
-        self.window_tokens = 0
-        self._at: dict[str, int] = {}
+    source_id: str = ""
+    lineage: Lineage | None = None
+    title: str = ""
+    model: str = ""
+    cwd: str = ""
+    window_tokens: int = 0
+    total_usage: AnswerUsage | None = None
+    rows: list[DraftRow] = []
+    notes: list[Note] = []
+    usage: dict[str, AnswerUsage] = {}
+    _at: dict[str, int] = {}
+    """Where the newest message of each entry is."""
 
     def add(
         self,
@@ -165,9 +171,7 @@ class SessionDraft:
                 self.note("duplicate", place, f"the same entry as at {self.rows[before].place}")
                 return
             self._at[entry_id] = len(self.rows)
-        if summary:
-            self.summaries.append(len(self.rows))
-        self.rows.append(DraftRow(item, entry_id, time, place))
+        self.rows.append(DraftRow(item, entry_id, time, place, summary))
 
     def add_usage(self, usage: AnswerUsage | None, key: str = "") -> None:
         """Take what the answer that was added last used.
@@ -214,7 +218,7 @@ class SessionDraft:
             transcript=transcript,
             entry_ids=tuple(row.entry_id for row in self.rows),
             times=times,
-            summaries=tuple(self.summaries),
+            summaries=tuple(at for at, row in enumerate(self.rows) if row.is_summary),
             usage=tuple(self.usage.values()),
             total_usage=self.total_usage,
             window_tokens=self.window_tokens,

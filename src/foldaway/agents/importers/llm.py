@@ -4,9 +4,6 @@ Until version 0.35 a prompt and its response were one row; then messages became 
 each has the hash of the one before it. The older rows stay in their table.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -90,8 +87,13 @@ def _items(role: str, parts: list[Payload]) -> Iterator[Payload]:
             case "reasoning":
                 thoughts.append(text(part.get("text")))
             case "tool_call":
-                calls.append(chat_call(text(told.get("tool_call_id")), text(told.get("name")),
-                                       told.get("arguments")))  # fmt: skip
+                calls.append(
+                    chat_call(
+                        text(told.get("tool_call_id")),
+                        text(told.get("name")),
+                        told.get("arguments"),
+                    )
+                )
             case "tool_result":
                 yield _result(told)
             case _:
@@ -116,10 +118,11 @@ def _conversation(database: AgentDatabase, found: Payload, path: str) -> Iterato
         if prompt:
             draft.add({"role": "user", "content": prompt}, f"{name}/prompt", when, name)
         calls = [
-            chat_call(text(call.get("tool_call_id")), text(call.get("name")),
-                      text(call.get("arguments")))
+            chat_call(
+                text(call.get("tool_call_id")), text(call.get("name")), text(call.get("arguments"))
+            )
             for call in _of(database, "tool_calls", name)
-        ]  # fmt: skip
+        ]
         said, thought = text(row.get("response")), text(row.get("reasoning"))
         if said or thought or calls:
             draft.add(_message("assistant", said, thought, calls), name, when, name)

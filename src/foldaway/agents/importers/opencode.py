@@ -4,13 +4,10 @@ Its own stores are a folder of many small files, or the database that replaced i
 are put together as an export would be.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +29,16 @@ from foldaway.agents.importers.imported import (
     SessionDraft,
     with_notes,
 )
-from foldaway.agents.importers.usage import usage_of
-from foldaway.dialects import DEFAULT_LIMITS, Limits
+from foldaway.agents.importers.usage import convert_usage, usage_of
+from foldaway.dialects import Limits
 from foldaway.transcript import Payload
 
+_SAID = {
+    "compaction": "What did we do so far?",
+    "subtask": "The following tool was executed by the user",
+}
+"""What OpenCode says for parts that have no words."""
+_OWN_ID = "foldaway"
 _OPEN = frozenset({"pending", "running"})
 TABLES = {
     "session": {"id", "title"},
@@ -79,7 +82,7 @@ def read(export: Payload, path: str) -> Iterator[ImportedSession]:
 
 
 def _prompt(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -> None:
-    content = prompt_blocks(parts)
+    content = _prompt_blocks(parts)
     if content:
         when = seconds(fields(about.get("time")).get("created"))
         draft.add(blocks.message("user", content), text(about.get("id")), when, place)
@@ -89,8 +92,8 @@ def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -
     draft.model = text(about.get("modelID")) or draft.model
     when = seconds(fields(about.get("time")).get("created"))
     own = text(about.get("id"))
-    for step in steps_in(parts):
-        said, results = step_blocks(step)
+    for step in _steps_in(parts):
+        said, results = _step_blocks(step)
         if said:
             entry_id = own or text(step[0].get("id"))
             item, summary = blocks.message("assistant", said), about.get("summary") is True
@@ -98,21 +101,26 @@ def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -
             own = ""
         for part in step:
             if part.get("type") == "step-finish":
-                draft.add_usage(usage_of(
-                    part.get("tokens"), model=draft.model, cost=part.get("cost"), time=when,
-                    cached_apart=True,
-                ))  # fmt: skip
+                draft.add_usage(
+                    usage_of(
+                        part.get("tokens"),
+                        model=draft.model,
+                        cost=part.get("cost"),
+                        time=when,
+                        cached_apart=True,
+                    )
+                )
         if results:
             item = blocks.message("user", [result for _, result in results])
             draft.add(item, results[0][0], when, place)
 
 
-def prompt_blocks(parts: list[Any]) -> list[Payload]:
+def _prompt_blocks(parts: list[Any]) -> list[Payload]:
     """Return the blocks of a message of the user."""
     return [block for part in parts for block in _words(fields(part))]
 
 
-def steps_in(parts: list[Any]) -> list[list[Payload]]:
+def _steps_in(parts: list[Any]) -> list[list[Payload]]:
     """Return the parts of an answer, those of each step in a list of its own."""
     steps: list[list[Payload]] = [[]]
     for part in parts:
@@ -122,7 +130,7 @@ def steps_in(parts: list[Any]) -> list[list[Payload]]:
     return steps
 
 
-def step_blocks(step: list[Payload]) -> tuple[list[Payload], list[tuple[str, Payload]]]:
+def _step_blocks(step: list[Payload]) -> tuple[list[Payload], list[tuple[str, Payload]]]:
     """Return what a step says and calls, and the results with the ids of their parts."""
     said: list[Payload] = []
     results: list[tuple[str, Payload]] = []
@@ -169,7 +177,7 @@ def is_folder(folder: Path) -> bool:
 
 
 def read_folder(
-    folder: Path, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False
+    folder: Path, limits: Limits = Limits(), *, follow_links: bool = False
 ) -> Iterator[ImportedSession]:
     """Yield the sessions of a `storage` folder, each put together as an export would be.
 
@@ -214,3 +222,116 @@ def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSessio
 
 def _object(row: Payload) -> Payload:
     return fields(decode(row.get("data")))
+
+
+# Its list of messages while it runs, as its plug-in hands it over
+
+
+class OpenCodeForm:
+    """An answer of one step is a message with its words and calls, and one with the results."""
+
+    def messages_of(self, own: Payload) -> list[Payload]:
+        """Return a message in Anthropic's form; none if OpenCode does not send it."""
+        info, parts = fields(own.get("info")), elements(own.get("parts"))
+        if info.get("role") != "assistant":
+            content = _prompt_blocks(parts)
+            for part in parts:
+                content += blocks.words(_SAID.get(text(fields(part).get("type")), ""))
+            return [blocks.message("user", content)] if content else []
+        error = text(fields(info.get("error")).get("name"))
+        if error and error != "MessageAbortedError":
+            return []
+        found: list[Payload] = []
+        for step in _steps_in(parts):
+            said, results = _step_blocks(step)
+            if said:
+                found.append(blocks.message("assistant", said))
+            if results:
+                found.append(blocks.message("user", [result for _, result in results]))
+        return found
+
+    def built(
+        self, messages: Sequence[Payload], own: Payload | None, listed: Sequence[Payload]
+    ) -> list[Payload]:
+        """Return messages as OpenCode writes them."""
+        found: list[Payload] = []
+        held = [fields(part) for part in elements(fields(own).get("parts"))]
+        for message in messages:
+            content, role = blocks.content_of(message), text(message.get("role"))
+            results = {
+                text(block.get("tool_use_id")): block
+                for block in content
+                if block.get("type") == "tool_result"
+            }
+            words = [block for block in content if block.get("type") != "tool_result"]
+            if results and found:
+                found[-1] = {**found[-1], "parts": _set_results(found[-1]["parts"], results)}
+            if words:
+                found.append(_write_message(role, words, own, held, listed))
+        return found
+
+    def usage_of(self, own: Payload) -> Payload | None:
+        """Return what the provider counted for an answer."""
+        info = fields(own.get("info"))
+        return convert_usage(info.get("tokens")) if info.get("role") == "assistant" else None
+
+
+def _write_message(
+    role: str,
+    content: Sequence[Payload],
+    own: Payload | None,
+    held: Sequence[Payload],
+    listed: Sequence[Payload],
+) -> Payload:
+    info = fields(fields(own).get("info"))
+    if info.get("role") != role:
+        others = (fields(one.get("info")) for one in reversed(listed))
+        like = fields(next((one for one in others if one.get("role") == role), None))
+        info = {**like, "id": f"{text(info.get('id')) or text(like.get('id'))}-{_OWN_ID}"}
+    start = [{"type": "step-start"}] if role == "assistant" else []
+    made = [*start, *(part for block in content for part in _write_parts(block, held))]
+    ids = {"sessionID": info.get("sessionID"), "messageID": info.get("id")}
+    parts = [{"id": f"prt_{_OWN_ID}_{at}", **ids, **part} for at, part in enumerate(made)]
+    return {"info": info, "parts": parts}
+
+
+def _write_parts(block: Payload, held: Sequence[Payload]) -> list[Payload]:
+    """Return a block as parts; those that the agent's own message has are its own."""
+    kind = block.get("type")
+    if kind == "tool_use":
+        own = [one for one in held if one.get("callID") == block.get("id")]
+        return [
+            {**one, "state": {**fields(one.get("state")), "input": block.get("input")}}
+            for one in own
+        ]
+    for one in held:
+        if one.get("type") != "tool" and _prompt_blocks([one]) == [block]:
+            return [one]
+    if kind == "text":
+        return [{"type": "text", "text": block.get("text"), "synthetic": True}]
+    return []  # thinking and media are never written by us
+
+
+def _set_results(parts: list[Any], results: dict[str, Payload]) -> list[Any]:
+    """Return parts whose calls have other results."""
+    return [
+        {**part, "state": _write_state(fields(part.get("state")), results[part["callID"]])}
+        if part.get("callID") in results
+        else part
+        for part in parts
+    ]
+
+
+def _write_state(state: Payload, result: Payload) -> Payload:
+    content = blocks.content_of(result)
+    said = "\n".join(text(one.get("text")) for one in content if one.get("type") == "text")
+    if state.get("status") == "error":
+        return {**state, "error": said}
+    files = [one for one in elements(state.get("attachments")) if _is_in(one, content)]
+    rest = {key: value for key, value in state.items() if key != "attachments"}
+    return {**rest, "output": said, **({"attachments": files} if files else {})}
+
+
+def _is_in(file: Any, content: Sequence[Payload]) -> bool:
+    made = _prompt_blocks([file])
+    return bool(made) and all(one in content for one in made)

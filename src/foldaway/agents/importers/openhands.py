@@ -3,9 +3,6 @@
 On disk each event of a conversation is a file of its own.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import os
@@ -28,7 +25,7 @@ from foldaway.agents.importers.files import (
 )
 from foldaway.agents.importers.imported import ImportedSession, Note, SessionDraft, with_notes
 from foldaway.agents.importers.usage import usage_of
-from foldaway.dialects import DEFAULT_LIMITS, Limits, dump_text
+from foldaway.dialects import Limits, dump_text
 from foldaway.transcript import Payload
 
 _NO_STEPS = frozenset(
@@ -194,7 +191,7 @@ def is_folder(folder: Path) -> bool:
 
 
 def read_folder(
-    folder: Path, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False
+    folder: Path, limits: Limits = Limits(), *, follow_links: bool = False
 ) -> Iterator[ImportedSession]:
     """Yield the conversation whose events are in the folder, in the order of their numbers."""
     notes: list[Note] = []

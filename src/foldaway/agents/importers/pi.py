@@ -3,12 +3,9 @@
 OpenClaw is built on Pi. It keeps the same entries in a database, long ones packed by zstd.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import zstandard
@@ -23,15 +20,12 @@ from foldaway.agents.importers.files import (
     seconds,
     text,
 )
-from foldaway.agents.importers.imported import (
-    ImportedSession,
-    Lineage,
-    SessionDraft,
-    file_stem,
-)
-from foldaway.agents.importers.usage import usage_of
+from foldaway.agents.importers.imported import ImportedSession, Lineage, SessionDraft, file_stem
+from foldaway.agents.importers.usage import convert_usage, usage_of
 from foldaway.transcript import Payload
 
+_NOT_SENT = frozenset({"error", "aborted"})
+"""How answers end that Pi does not send again."""
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
 _SUMMARY_ROLES = {
@@ -72,8 +66,9 @@ def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSessio
         rows = database.rows("transcript_events", where="session_id", value=own, order="seq")
         yield from read(
             (FileEntry(at, fields(decode(_event(row)))) for at, row in enumerate(rows, 1)),
-            path, "openclaw",
-        )  # fmt: skip
+            path,
+            "openclaw",
+        )
 
 
 def _event(row: Payload) -> Any:
@@ -147,7 +142,7 @@ def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
     if kind not in ("message", "custom_message"):
         return ""
     found = fields(value.get("message")) if kind == "message" else value
-    item = message_of(found)
+    item = _read_message(found)
     if item["content"]:
         draft.add(item, own, when, entry.place)
     else:
@@ -157,15 +152,17 @@ def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
     return model
 
 
-def message_of(found: Payload) -> Payload:
+def _read_message(found: Payload) -> Payload:
     """Return a message of Pi as Anthropic writes it; without content if no model sees it."""
     role, content = found.get("role"), found.get("content")
     if role == "assistant":
-        return blocks.message("assistant", _blocks(content))
+        return blocks.message("assistant", _read_blocks(content))
     if role == "toolResult":
         call_id = text(found.get("toolCallId"))
         failed = found.get("isError") is True
-        return blocks.message("user", [blocks.result(call_id, _blocks(content), failed=failed)])
+        return blocks.message(
+            "user", [blocks.result(call_id, _read_blocks(content), failed=failed)]
+        )
     if frame := _SUMMARY_ROLES.get(text(role)):
         said = frame.replace("{summary}", text(found.get("summary")))
         return blocks.message("user", blocks.words(said))
@@ -174,16 +171,16 @@ def message_of(found: Payload) -> Payload:
             return blocks.message("user", [])
         ran = f"Ran `{text(found.get('command'))}`\n```\n{text(found.get('output'))}\n```"
         return blocks.message("user", blocks.words(ran))
-    return blocks.message("user", _blocks(content))
+    return blocks.message("user", _read_blocks(content))
 
 
-def _blocks(content: Any) -> list[Payload]:
+def _read_blocks(content: Any) -> list[Payload]:
     if type(content) is str:
         return blocks.words(content)
-    return [made for block in elements(content) for made in block_of(fields(block))]
+    return [made for block in elements(content) for made in _read_block(fields(block))]
 
 
-def block_of(block: Payload) -> list[Payload]:
+def _read_block(block: Payload) -> list[Payload]:
     """Return a block of Pi as Anthropic writes it; none if it says nothing."""
     match block.get("type"):
         case "text":
@@ -196,5 +193,108 @@ def block_of(block: Payload) -> list[Payload]:
         case "toolCall":
             name = text(block.get("name"))
             return [blocks.call(text(block.get("id")), name, block.get("arguments"))]
+        case _:
+            return []
+
+
+# Its list of messages while it runs, as its plug-in hands it over
+
+
+class PiForm:
+    """A role and content; a result is a message of its own."""
+
+    def messages_of(self, own: Payload) -> list[Payload]:
+        """Return a message in Anthropic's form; none if Pi does not send it."""
+        if own.get("role") == "assistant" and text(own.get("stopReason")) in _NOT_SENT:
+            return []
+        found = _read_message(own)
+        return [found] if found["content"] else []
+
+    def built(
+        self, messages: Sequence[Payload], own: Payload | None, listed: Sequence[Payload]
+    ) -> list[Payload]:
+        """Return messages as Pi writes them."""
+        return [made for one in messages for made in _write_message(one, own or {}, listed)]
+
+    def usage_of(self, own: Payload) -> Payload | None:
+        """Return what the provider counted for an answer."""
+        return convert_usage(own.get("usage")) if own.get("role") == "assistant" else None
+
+
+def _write_message(message: Payload, own: Payload, listed: Sequence[Payload]) -> list[Payload]:
+    found = blocks.content_of(message)
+    time = own.get("timestamp", 0)
+    if message.get("role") == "assistant":
+        like = own if own.get("role") == "assistant" else _last_answer(listed)
+        return [{**like, "role": "assistant", "content": _write_blocks(found, own)}]
+    made = [_write_result(one, own, listed) for one in found if one.get("type") == "tool_result"]
+    rest = [one for one in found if one.get("type") != "tool_result"]
+    if rest:
+        made.append({"role": "user", "content": _write_blocks(rest, own), "timestamp": time})
+    return made
+
+
+def _last_answer(listed: Sequence[Payload]) -> Payload:
+    return fields(next((one for one in reversed(listed) if one.get("role") == "assistant"), None))
+
+
+def _write_result(block: Payload, own: Payload, listed: Sequence[Payload]) -> Payload:
+    call_id, content = text(block.get("tool_use_id")), _write_blocks(blocks.content_of(block), own)
+    if text(own.get("toolCallId")) == call_id:
+        return {**own, "content": content}
+    return {
+        "role": "toolResult",
+        "toolCallId": call_id,
+        "toolName": _name_of(call_id, listed),
+        "content": content,
+        "isError": block.get("is_error") is True,
+        "timestamp": own.get("timestamp", 0),
+    }
+
+
+def _name_of(call_id: str, listed: Sequence[Payload]) -> str:
+    for message in reversed(listed):
+        if text(message.get("toolCallId")) == call_id:
+            return text(message.get("toolName"))
+    return ""
+
+
+def _write_blocks(given: Sequence[Payload], own: Payload) -> list[Any]:
+    """Return blocks as Pi writes them; those that its own message has are its own."""
+    held = [fields(block) for block in elements(own.get("content"))]
+    return [made for block in given for made in _write_block(block, held)]
+
+
+def _write_block(block: Payload, held: Sequence[Payload]) -> list[Payload]:
+    for one in held:
+        if _read_block(one) == [block]:
+            return [one]
+    match block.get("type"):
+        case "text":
+            return [{"type": "text", "text": block.get("text")}]
+        case "thinking":
+            return [
+                {
+                    "type": "thinking",
+                    "thinking": block.get("thinking"),
+                    "thinkingSignature": block.get("signature"),
+                }
+            ]
+        case "image":
+            source = fields(block.get("source"))
+            return [
+                {"type": "image", "data": source.get("data"), "mimeType": source.get("media_type")}
+            ]
+        case "tool_use":
+            own = fields(next((one for one in held if one.get("id") == block.get("id")), None))
+            return [
+                {
+                    **own,
+                    "type": "toolCall",
+                    "id": block.get("id"),
+                    "name": block.get("name"),
+                    "arguments": block.get("input"),
+                }
+            ]
         case _:
             return []

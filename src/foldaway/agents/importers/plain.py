@@ -5,9 +5,6 @@ text, reasoning and calls by position. Calls have no ids; a tool turn answers th
 several of them with a JSON list.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections import deque
@@ -56,17 +53,16 @@ def is_message(value: Payload) -> bool:
 def read(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
     """Yield the transcript in a JSON value; raises `NotReadable` if it has none."""
     body = fields(value)
-    refuse_too_many(
-        max((len(held) for held in (value, *body.values()) if type(held) is list), default=0)
-    )
+    refuse_too_many(max(len(elements(held)) for held in (value, *body.values())))
     transcript = load_parsed(value)
     messages = transcript.messages
     wires = [fields(message.wire) for message in messages]
     if not any(is_message(wire) for wire in wires[:_LOOKED_AT]):
         raise NotReadable(
-            "holds no messages that are known", where=transcript.frame.path,
+            "holds no messages that are known",
+            where=transcript.frame.path,
             remedy="expected the messages of OpenAI, Anthropic or Gemini, or ShareGPT turns",
-        )  # fmt: skip
+        )
     when = next((found for key in _TIMES if (found := seconds(body.get(key)))), None)
     times = tuple(seconds(wire.get("timestamp")) or when for wire in wires)
     known = [time for time in times if time is not None]

@@ -1,8 +1,5 @@
 """The sessions of one file, whatever agent wrote it: what it is, by its data, and whose."""
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import gzip
@@ -37,25 +34,14 @@ from foldaway.agents.importers.files import (
     MAGIC,
     AgentDatabase,
     FileEntry,
+    elements,
     entries,
     fields,
     open_database,
     open_regular,
 )
 from foldaway.agents.importers.imported import ImportedSession, Note, record_name, with_notes
-from foldaway.dialects import (
-    DEFAULT_LIMITS,
-    GZIP,
-    LIST_KEYS,
-    Limits,
-    clip_lines,
-    depth_error,
-    gzip_error,
-    measure_unpacked,
-    parse,
-    size_error,
-    skip_note,
-)
+from foldaway.dialects import Limits, has_list, input_error, parse, unpack_stream
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 
@@ -85,7 +71,7 @@ _DATABASES: Sequence[
 )
 
 
-def read_file(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Iterator[ImportedSession]:
+def read_file(path: Path | str, limits: Limits = Limits()) -> Iterator[ImportedSession]:
     """Return the sessions of a file, whose format is detected from its content; unpacks gzip.
 
     Raises `NotReadable` with a remedy if it is not a session, before it yields the first one.
@@ -111,22 +97,18 @@ def is_history(path: Path) -> bool:
     return any(aider.is_history(line) for line in head.splitlines())
 
 
-def read_bytes(
-    data: bytes, name: str, limits: Limits = DEFAULT_LIMITS
-) -> Iterator[ImportedSession]:
+def read_bytes(data: bytes, name: str, limits: Limits = Limits()) -> Iterator[ImportedSession]:
     """Return the sessions in `data`, as `read_file` does; `name` stands for the path."""
     if data.startswith(MAGIC):
         raise NotReadable("is a SQLite database", where=name, remedy="give the file itself")
-    stream: BinaryIO = BytesIO(data)
-    if data.startswith(GZIP):
-        stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    stream = unpack_stream(BytesIO(data))
     with _errors(name):
         found = detect(stream, _size(stream, limits), limits)
     return _read_stream(stream, found, name, limits)
 
 
 def read_native(
-    data: bytes, name: str, limits: Limits = DEFAULT_LIMITS
+    data: bytes, name: str, limits: Limits = Limits()
 ) -> Iterator[ImportedSession] | None:
     """Return the sessions in `data` if an agent wrote it; None for a plain conversation.
 
@@ -135,9 +117,7 @@ def read_native(
     """
     if data.startswith(MAGIC):
         return read_file(name, limits) if Path(name).exists() else read_bytes(data, name, limits)
-    stream: BinaryIO = BytesIO(data)
-    if data.startswith(GZIP):
-        stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    stream = unpack_stream(BytesIO(data))
     try:
         with _errors(name):
             found = detect(stream, _size(stream, limits), limits)
@@ -150,11 +130,11 @@ def read_native(
 def _is_native(stream: BinaryIO, found: Detected, limits: Limits) -> bool:
     """Return whether this is in a format of an agent, not plain messages."""
     if found.kind == "value":
-        return is_native_value(found.value)
+        return _is_native_value(found.value)
     if found.kind != "records":
         return found.kind != "messages"
     stream.seek(0)
-    return is_one_session(clip_lines(stream, limits))
+    return is_one_session(limits.read_lines(stream))
 
 
 def is_one_session(lines: Iterable[bytes]) -> bool:
@@ -162,14 +142,19 @@ def is_one_session(lines: Iterable[bytes]) -> bool:
     for entry in islice(entries(lines, []), _LOOKED_AT):
         kind = line_kind([entry])
         if kind is not None:
-            return kind != "records" or is_native_value(entry.value)
+            return kind != "records" or _is_native_value(entry.value)
     return False
 
 
-def is_native_value(value: Any) -> bool:
+def read_native_value(value: Any, path: str) -> Iterator[ImportedSession] | None:
+    """Return the sessions in a document if an agent wrote it; None for a plain conversation."""
+    return _read_value(value, path) if _is_native_value(value) else None
+
+
+def _is_native_value(value: Any) -> bool:
     """Return whether a document, or a line of a file of them, is one that an agent wrote."""
     if type(value) is list:
-        sample = [fields(element) for element in value[:_OF_LIST]]
+        sample = [fields(element) for element in elements(value)[:_OF_LIST]]
         known = (cline.is_message, openhands.is_event, *(is_one for is_one, _ in _RECORDS))
         return bool(sample) and any(all(map(is_one, sample)) for is_one in known)
     body = fields(value)
@@ -179,7 +164,7 @@ def is_native_value(value: Any) -> bool:
 def _size(stream: BinaryIO, limits: Limits) -> int:
     """Return how many bytes a stream holds, decompressed, and rewind it."""
     if isinstance(stream, gzip.GzipFile):
-        return measure_unpacked(stream, limits)
+        return limits.measure(stream)
     size = stream.seek(0, SEEK_END)
     stream.seek(0)
     return size
@@ -207,13 +192,13 @@ def _read(
     stream.seek(0)
     notes: list[Note] = []
 
-    def skip(number: int) -> None:
-        notes.append(Note("too long", f"line {number}", skip_note(limits)))
+    def skip(number: int, what: str) -> None:
+        notes.append(Note("too long", f"line {number}", what))
 
-    lines = clip_lines(stream, limits, skip)
+    lines = limits.read_lines(stream, skip)
     match detected.kind:
         case "value":
-            yield from read_value(detected.value, path)
+            yield from _read_value(detected.value, path)
         case "aider":
             yield from with_notes(aider.read(lines, path), notes)
         case "records":
@@ -242,14 +227,8 @@ def _stream(path: Path) -> Generator[BinaryIO]:
         opened_file = open_regular(path)
     except ValueError:
         raise NotReadable("is no name of a file", remedy="check the name") from None
-    with opened_file as plain_file:
-        if plain_file.read(2) == GZIP:
-            plain_file.seek(0)
-            with gzip.open(plain_file) as unpacked:
-                yield cast("BinaryIO", unpacked)
-        else:
-            plain_file.seek(0)
-            yield plain_file
+    with opened_file as file:
+        yield unpack_stream(file)
 
 
 @contextmanager
@@ -267,22 +246,20 @@ def _errors(where: str) -> Generator[None]:
         ) from None
     except PermissionError:
         raise NotReadable("may not be read", where=where, remedy="check its permissions") from None
-    except RecursionError:
-        raise depth_error().at(where) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise gzip_error(error).at(where) from None
+    except (RecursionError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise input_error(error).at(where) from None
     except OSError as error:
         raise NotReadable(
             f"cannot be read ({type(error).__name__})", where=where, remedy="check the file"
         ) from None
 
 
-def read_value(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
+def _read_value(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
     """Yield the sessions of a document; raises `NotReadable` if its format is unknown."""
     if type(value) is list:
-        yield from _read_list(value, path)
+        yield from _read_list(elements(value), path)
     elif type(value) is dict:
-        yield from _read_object(value, path, source_id)
+        yield from _read_object(fields(value), path, source_id)
     else:
         raise NotReadable(
             "holds no transcript", where=path, remedy="expected a JSON list or object of messages"
@@ -298,16 +275,14 @@ def read_records(
             notes.append(Note("left out", place, "holds no conversation"))
             continue
         try:
-            yield from read_value(value, path, record_name(path, number))
+            yield from _read_value(value, path, record_name(path, number))
         except NotReadable as error:
             notes.append(Note("left out", place, error.what))
 
 
 def is_record(value: Payload) -> bool:
     """Return whether an object holds a conversation, and is not a message of one."""
-    return any(is_one(value) for is_one, _ in _RECORDS) or (
-        "role" not in value and any(type(value.get(key)) is list for key in LIST_KEYS)
-    )
+    return any(is_one(value) for is_one, _ in _RECORDS) or ("role" not in value and has_list(value))
 
 
 def _read_list(found: list[Any], path: str) -> Iterator[ImportedSession]:
@@ -437,7 +412,7 @@ def line_kind(found: Iterable[FileEntry]) -> str | None:
 
 def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     """Tell a document from lines: the first line of the latter is whole, and more follow."""
-    first = next((line for line in clip_lines(stream, limits) if line.strip(_AROUND)), b"")
+    first = next((line for line in limits.read_lines(stream) if line.strip(_AROUND)), b"")
     value = _object(first)
     if value is not None and not _has_more(stream):
         alone = line_kind([FileEntry(1, value)])
@@ -457,8 +432,7 @@ def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
 
 
 def _document(stream: BinaryIO, size: int, limits: Limits) -> Any:
-    if size > limits.file_bytes:
-        raise size_error(limits)
+    limits.check_whole(size)
     stream.seek(0)
     return parse(stream.read().strip(_AROUND))
 
@@ -473,12 +447,12 @@ def _has_more(stream: BinaryIO) -> bool:
 def _kind_of_lines(stream: BinaryIO, limits: Limits) -> str | None:
     stream.seek(0)
     notes: list[Note] = []
-    return line_kind(islice(entries(clip_lines(stream, limits), notes), _LOOKED_AT))
+    return line_kind(islice(entries(limits.read_lines(stream), notes), _LOOKED_AT))
 
 
 def _kind_of_text(stream: BinaryIO, limits: Limits) -> str:
     stream.seek(0)
-    for line in islice(clip_lines(stream, limits), _LINES_OF_TEXT):
+    for line in islice(limits.read_lines(stream), _LINES_OF_TEXT):
         if aider.is_history(line.decode("utf-8", "replace")):
             return "aider"
     raise NotReadable("is text of an unknown kind", remedy=_REMEDY)
@@ -489,7 +463,7 @@ def _object(line: bytes) -> Payload | None:
         value = parse(line.strip(_AROUND))
     except NotReadable:
         return None
-    return value if type(value) is dict else None
+    return cast("Payload", value) if type(value) is dict else None
 
 
 def _is_text(head: bytes) -> bool:

@@ -7,35 +7,65 @@ from typing import Any
 
 from foldaway.agents.importers.files import fields, seconds, text
 from foldaway.agents.importers.imported import AnswerUsage
+from foldaway.transcript import Payload
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "input_tokens": (
-        "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount",
-        "prompt", "input", "tokens_sent",
+        "input_tokens",
+        "prompt_tokens",
+        "inputTokens",
+        "promptTokens",
+        "promptTokenCount",
+        "prompt",
+        "input",
+        "tokens_sent",
     ),
     "output_tokens": (
-        "output_tokens", "completion_tokens", "outputTokens", "completionTokens",
-        "candidatesTokenCount", "completion", "output", "tokens_received",
+        "output_tokens",
+        "completion_tokens",
+        "outputTokens",
+        "completionTokens",
+        "candidatesTokenCount",
+        "completion",
+        "output",
+        "tokens_received",
     ),
     "cache_read_tokens": (
-        "cache_read_input_tokens", "cache_read_tokens", "cached_input_tokens", "cacheReadTokens",
-        "cacheRead", "cachedContentTokenCount", "cached", "cache.read",
-        "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens",
+        "cache_read_input_tokens",
+        "cache_read_tokens",
+        "cached_input_tokens",
+        "cacheReadTokens",
+        "cacheRead",
+        "cachedContentTokenCount",
+        "cached",
+        "cache.read",
+        "prompt_tokens_details.cached_tokens",
+        "input_tokens_details.cached_tokens",
         "promptTokensDetails.cachedTokens",
     ),
     "cache_write_tokens": (
-        "cache_creation_input_tokens", "cache_write_tokens", "cacheWriteTokens", "cacheWrite",
-        "cache.write", "prompt_tokens_details.cache_write_tokens",
+        "cache_creation_input_tokens",
+        "cache_write_tokens",
+        "cacheWriteTokens",
+        "cacheWrite",
+        "cache.write",
+        "prompt_tokens_details.cache_write_tokens",
         "promptTokensDetails.cacheWriteTokens",
     ),
     "cache_hour_tokens": ("cache_creation.ephemeral_1h_input_tokens",),
     "reasoning_tokens": (
-        "reasoning_tokens", "reasoning_output_tokens", "reasoningTokens", "reasoning",
-        "thoughtsTokenCount", "thoughts", "completion_tokens_details.reasoning_tokens",
-        "output_tokens_details.reasoning_tokens", "completionTokensDetails.reasoningTokens",
+        "reasoning_tokens",
+        "reasoning_output_tokens",
+        "reasoningTokens",
+        "reasoning",
+        "thoughtsTokenCount",
+        "thoughts",
+        "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens",
+        "completionTokensDetails.reasoningTokens",
     ),
     "total_tokens": ("total_tokens", "totalTokens", "totalTokenCount", "total"),
-}  # fmt: skip
+}
 """The names of each figure in the reports of providers and agents; a dot leads into an object."""
 _PLACES = {
     name: (figure, rank) for figure, names in _NAMES.items() for rank, name in enumerate(names)
@@ -46,12 +76,7 @@ _MOST_TOKENS = 10**12
 
 
 def usage_of(
-    report: Any,
-    *,
-    model: str = "",
-    time: Any = None,
-    cost: Any = None,
-    cached_apart: bool = False,
+    report: Any, *, model: str = "", time: Any = None, cost: Any = None, cached_apart: bool = False
 ) -> AnswerUsage | None:
     """Return what a report says; None if it has no figure above zero.
 
@@ -72,9 +97,25 @@ def usage_of(
         return None
     paid = next((found for name in _COSTS if (found := _number(_at(given, name)))), None)
     return AnswerUsage(
-        model=model or text(given.get("model")), time=seconds(time), cost=_number(cost) or paid,
+        model=model or text(given.get("model")),
+        time=seconds(time),
+        cost=_number(cost) or paid,
         **figures,
-    )  # fmt: skip
+    )
+
+
+def convert_usage(report: Any) -> Payload | None:
+    """Return a report of Pi or OpenCode under Anthropic's names, None if it has no figures."""
+    found = usage_of(report, cached_apart=True)
+    if found is None:
+        return None
+    cached = found.cache_read_tokens + found.cache_write_tokens
+    return {
+        "input_tokens": found.input_tokens - cached,
+        "output_tokens": found.output_tokens,
+        "cache_read_input_tokens": found.cache_read_tokens,
+        "cache_creation_input_tokens": found.cache_write_tokens,
+    }
 
 
 def _figures(report: Mapping[str, Any]) -> dict[str, int]:

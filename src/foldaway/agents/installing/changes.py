@@ -68,6 +68,61 @@ class FileChange(Struct, frozen=True, kw_only=True):
     is_restored: bool = False
     """Whether the file becomes, byte for byte, what it was before the installation."""
 
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """What is put in, and its text, for people."""
+        return [(one.what, _text_of(one)) for one in self.additions]
+
+    def install(self, home: Path) -> Path | None:
+        """Write it and return where the file as it was is kept, None if there was none.
+
+        If an earlier installation is in the file, and nobody changed it since, what was before
+        that one is kept. Raises `NotWritable`.
+        """
+        assert self.after is not None
+        folder = _folder(self, home)
+        record = _record(folder)
+        goes_on = record is not None and _is_last(record, self)
+        wrote = tuple(one.what for one in self.additions)
+        try:
+            if record is None or not goes_on:
+                make_private_folder(folder)
+                with replacing(folder / "before", PRIVATE, private=True) as file:
+                    file.write(self.before or b"")
+                existed = self.before is not None
+            else:
+                existed = record.existed
+                wrote = tuple(dict.fromkeys((*record.wrote, *wrote)))
+            _keep(folder, _Record(str(self.path), _digest(self.after), existed, wrote))
+        except OSError as error:
+            raise _cannot_write(folder, error) from error
+        try:
+            _write(self)
+        except NotWritable:
+            if record is not None and goes_on:
+                _keep(folder, record)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return folder / "before" if existed else None
+
+    def uninstall(self, home: Path) -> None:
+        """Write it, and let go of what was kept for it; raises `NotWritable`.
+
+        What was kept stays as long as something else of ours is in the file.
+        """
+        _write(self)
+        folder = _folder(self, home)
+        record = _record(folder)
+        gone = {one.what for one in self.additions}
+        left = () if record is None else tuple(one for one in record.wrote if one not in gone)
+        if record is not None and left and self.after is not None and _is_last(record, self):
+            _keep(folder, replace(record, written=_digest(self.after), wrote=left))
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # other files of the same program may have something kept
+            folder.parent.rmdir()
+
 
 class _Record(Struct, frozen=True):
     """What an installation wrote, next to the file as it was before."""
@@ -78,17 +133,6 @@ class _Record(Struct, frozen=True):
     existed: bool
     wrote: tuple[str, ...] = ()
     """What of ours is in the file."""
-
-
-def entry_text(addition: Addition) -> str:
-    """Return what is written, for people."""
-    if addition.is_copy:
-        return f"{len(str(addition.value).splitlines())} lines of {PACKAGE}\n"
-    if addition.form == "whole":
-        return f"{str(addition.value).rstrip()}\n"
-    if addition.is_item:
-        return f"{'.'.join(addition.path)}: {json.dumps(addition.value, ensure_ascii=False)}\n"
-    return _FORMS[addition.form].put("", addition.path, addition.value)
 
 
 def entry_of(addition: Addition) -> Any:
@@ -107,6 +151,16 @@ def settings_at(file: Path, form: Form, keys: Sequence[str]) -> Any:
         return text if form == "whole" else _FORMS[form].entry(text, keys)
     except NotEditable as why:
         raise NotReadable(f"it cannot be read ({why})", where=str(path)) from None
+
+
+def _text_of(addition: Addition) -> str:
+    if addition.is_copy:
+        return f"{len(str(addition.value).splitlines())} lines of {PACKAGE}\n"
+    if addition.form == "whole":
+        return f"{str(addition.value).rstrip()}\n"
+    if addition.is_item:
+        return f"{'.'.join(addition.path)}: {json.dumps(addition.value, ensure_ascii=False)}\n"
+    return _FORMS[addition.form].put("", addition.path, addition.value)
 
 
 def plan_install(client: KnownAgent, additions: Sequence[Addition]) -> list[FileChange]:
@@ -133,10 +187,16 @@ def plan_install(client: KnownAgent, additions: Sequence[Addition]) -> list[File
                 new.append(one)
         if new or left:
             after = text.encode() if new else before
-            found.append(FileChange(
-                client=client, path=path, before=before, after=after, additions=tuple(new),
-                left=tuple(left),
-            ))  # fmt: skip
+            found.append(
+                FileChange(
+                    client=client,
+                    path=path,
+                    before=before,
+                    after=after,
+                    additions=tuple(new),
+                    left=tuple(left),
+                )
+            )
     return found
 
 
@@ -225,9 +285,12 @@ def _remove_from(
 ) -> FileChange:
     is_whole = gone[0].form == "whole"
     change = FileChange(
-        client=client, path=path, before=now, after=None if is_whole else text.encode(),
+        client=client,
+        path=path,
+        before=now,
+        after=None if is_whole else text.encode(),
         additions=gone,
-    )  # fmt: skip
+    )
     folder = _folder(change, home)
     record = _record(folder)
     if record is None or (record.path, record.written) != (str(path), _digest(now)):
@@ -249,58 +312,6 @@ def _take(text: str, one: Addition) -> str:
     if one.is_optional and there != _entry_with(one, one.value) and not _is_ours(there):
         return text
     return form.take(text, one.path)
-
-
-def apply_install(change: FileChange, home: Path) -> Path | None:
-    """Write a change and return where the file as it was is kept, None if there was none.
-
-    If an earlier installation is in the file, and nobody changed it since, what was before that one
-    is kept. Raises `NotWritable`.
-    """
-    assert change.after is not None
-    folder = _folder(change, home)
-    record = _record(folder)
-    goes_on = record is not None and _is_last(record, change)
-    wrote = tuple(one.what for one in change.additions)
-    try:
-        if record is None or not goes_on:
-            make_private_folder(folder)
-            with replacing(folder / "before", PRIVATE, private=True) as file:
-                file.write(change.before or b"")
-            existed = change.before is not None
-        else:
-            existed = record.existed
-            wrote = tuple(dict.fromkeys((*record.wrote, *wrote)))
-        _keep(folder, _Record(str(change.path), _digest(change.after), existed, wrote))
-    except OSError as error:
-        raise _cannot_write(folder, error) from error
-    try:
-        _write(change)
-    except NotWritable:
-        if record is not None and goes_on:
-            _keep(folder, record)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return folder / "before" if existed else None
-
-
-def apply_uninstall(change: FileChange, home: Path) -> None:
-    """Write a change, and let go of what was kept for it; raises `NotWritable`.
-
-    What was kept stays as long as something else of ours is in the file.
-    """
-    _write(change)
-    folder = _folder(change, home)
-    record = _record(folder)
-    gone = {one.what for one in change.additions}
-    left = () if record is None else tuple(one for one in record.wrote if one not in gone)
-    if record is not None and left and change.after is not None and _is_last(record, change):
-        _keep(folder, replace(record, written=_digest(change.after), wrote=left))
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # other files of the same program may have something kept
-        folder.parent.rmdir()
 
 
 def _is_last(record: _Record, change: FileChange) -> bool:
@@ -354,16 +365,18 @@ def _write(change: FileChange) -> None:
 def _refuse_changed(path: Path, found: bytes | None, change: FileChange) -> None:
     if found != change.before:
         raise NotWritable(
-            str(path), "another program changed it at this moment",
+            str(path),
+            "another program changed it at this moment",
             remedy="nothing was written; run the same command again",
-        )  # fmt: skip
+        )
 
 
 def _cannot_write(path: Path, error: OSError) -> NotWritable:
     return NotWritable(
-        str(path), f"it cannot be written ({error.strerror or error})",
+        str(path),
+        f"it cannot be written ({error.strerror or error})",
         remedy="nothing was changed; change its permissions, or those of its folder",
-    )  # fmt: skip
+    )
 
 
 def _read(file: Path) -> tuple[Path, bytes | None]:

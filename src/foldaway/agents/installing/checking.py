@@ -24,16 +24,31 @@ _SECONDS = 20.0
 _RULE = "Never edit production.toml."
 """What a session says that a hook is tried with."""
 _SESSION = (
-    {"type": "user", "uuid": "u0", "sessionId": "check", "cwd": "/",
-     "message": {"role": "user", "content": f"Say hello. {_RULE}"}},
-    {"type": "assistant", "uuid": "u1", "parentUuid": "u0", "sessionId": "check",
-     "message": {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]}},
-)  # fmt: skip
+    {
+        "type": "user",
+        "uuid": "u0",
+        "sessionId": "check",
+        "cwd": "/",
+        "message": {"role": "user", "content": f"Say hello. {_RULE}"},
+    },
+    {
+        "type": "assistant",
+        "uuid": "u1",
+        "parentUuid": "u0",
+        "sessionId": "check",
+        "message": {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]},
+    },
+)
 _HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {},
-               "clientInfo": {"name": "foldaway doctor", "version": __version__}},
-}  # fmt: skip
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "foldaway doctor", "version": __version__},
+    },
+}
 
 
 def problems_of(
@@ -50,9 +65,11 @@ def problems_of(
             yield str(error)
             continue
         if _runs_module_of_folder(there if isinstance(there, str) else json.dumps(there)):
-            yield f"{client.title}: its {one.what} starts Python with -m and without -P, which " \
-                  "runs files of the project folder; run `foldaway install " \
-                  f"{client.name}` again"  # fmt: skip
+            yield (
+                f"{client.title}: its {one.what} starts Python with -m and without -P, which "
+                "runs files of the project folder; run `foldaway install "
+                f"{client.name}` again"
+            )
             continue
         if one.what == "MCP server":
             yield from _server_problems(client, one, there, environment)
@@ -71,8 +88,10 @@ def problems_of(
 def _runs_module_of_folder(text: str) -> bool:
     """Return whether a command of ours looks for packages in the folder that it is called in."""
     words = re.findall(r"[^\s\"',\[\]]+", text)
-    return any(words[at : at + 2] == ["-m", "foldaway"] and words[at - 1] not in ("-P", "-I")
-               for at in range(1, len(words)))  # fmt: skip
+    return any(
+        words[at : at + 2] == ["-m", "foldaway"] and words[at - 1] not in ("-P", "-I")
+        for at in range(1, len(words))
+    )
 
 
 def _hook_problems(
@@ -86,13 +105,18 @@ def _hook_problems(
         file = Path(place) / "check.jsonl"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in _SESSION), encoding="utf-8")
         told = {
-            "hook_event_name": event, "source": "compact", "session_id": "check",
-            "transcript_path": str(file), "cwd": place,
-        }  # fmt: skip
+            "hook_event_name": event,
+            "source": "compact",
+            "session_id": "check",
+            "transcript_path": str(file),
+            "cwd": place,
+        }
         said = _output(["sh", "-c", line], json.dumps(told), environment)
     if _RULE not in said:
-        yield f"{client.title}: its hooks do not answer ({line}); run `foldaway install " \
-              f"{client.name}` again"  # fmt: skip
+        yield (
+            f"{client.title}: its hooks do not answer ({line}); run `foldaway install "
+            f"{client.name}` again"
+        )
 
 
 def _trust_problems(
@@ -108,8 +132,10 @@ def _trust_problems(
     noted = settings_at(client.install.path(environment), client.install.form, client.hooks.trust)
     trusted = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
     if not any(key.startswith(f"{hooks[0]}:") for key in trusted):
-        yield f"{client.title}: its hooks do not run before you trust them; start {client.title} " \
-              "and choose it there"  # fmt: skip
+        yield (
+            f"{client.title}: its hooks do not run before you trust them; start {client.title} "
+            "and choose it there"
+        )
 
 
 def _server_problems(
@@ -118,13 +144,15 @@ def _server_problems(
     entry = cast("dict[str, Any]", there if isinstance(there, dict) else one.value)
     command = _server_command(entry)
     if "serverInfo" not in _output(command, f"{json.dumps(_HELLO)}\n", environment):
-        yield f"{client.title}: its MCP server does not answer ({shlex.join(command)}); run " \
-              f"`foldaway install {client.name}` again"  # fmt: skip
+        yield (
+            f"{client.title}: its MCP server does not answer ({shlex.join(command)}); run "
+            f"`foldaway install {client.name}` again"
+        )
 
 
 def _plugin_problems(
     client: KnownAgent, there: str, environment: Mapping[str, str]
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     try:
         command = [str(part) for part in json.loads(there)["command"]]
     except (ValueError, LookupError, TypeError):
@@ -134,8 +162,10 @@ def _plugin_problems(
         line = [*command, "--home", place]
         said = _output(line, f"{json.dumps(asked)}\n", environment) if command else ""
     if '"id":1' not in said:
-        yield f"{client.title}: the process behind its plug-in does not answer " \
-              f"({shlex.join(command)}); run `foldaway install {client.name}` again"  # fmt: skip
+        yield (
+            f"{client.title}: the process behind its plug-in does not answer "
+            f"({shlex.join(command)}); run `foldaway install {client.name}` again"
+        )
 
 
 def _engine_problems(client: KnownAgent, environment: Mapping[str, str]) -> Iterator[str]:
@@ -147,8 +177,10 @@ def _engine_problems(client: KnownAgent, environment: Mapping[str, str]) -> Iter
         return
     asked = "import foldaway.agents.hermes_plugin; print('found')"
     if "found" not in _output([*shlex.split(python), "-c", asked], "", environment):
-        yield f"{client.title}: Foldaway is not in its Python environment; run `{python} -m pip " \
-              f"install 'foldaway[{client.name}]'`"  # fmt: skip
+        yield (
+            f"{client.title}: Foldaway is not in its Python environment; run `{python} -m pip "
+            f"install 'foldaway[{client.name}]'`"
+        )
 
 
 def _commands(groups: Any) -> Iterator[str]:
@@ -171,9 +203,14 @@ def _output(command: Sequence[str], given: str, environment: Mapping[str, str]) 
     """Return what a command prints; "" if it cannot be started or takes too long."""
     try:
         done = subprocess.run(
-            command, input=given, capture_output=True, text=True, check=False, timeout=_SECONDS,
+            command,
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
             env={**os.environ, **environment},
-        )  # fmt: skip
+        )
     except (OSError, subprocess.SubprocessError, ValueError):
         return ""
     return done.stdout

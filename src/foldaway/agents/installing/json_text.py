@@ -48,6 +48,16 @@ class _Token(Struct, frozen=True):
     end: int
 
 
+def read_json(text: str) -> object:
+    """Return the value of a text with comments, as settings files have them; None if it is not
+    one.
+    """
+    try:
+        return _read(text)
+    except NotEditable:
+        return None
+
+
 def entry(text: str, path: Sequence[str]) -> object:
     """Return what is under a path of keys, None if nothing is; raises `NotEditable`."""
     return value_at(_read(text), path)

@@ -14,18 +14,13 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway.agents.known import (
-    AgentPlace,
-    AgentPlugin,
-    Form,
-    HooksSection,
-    KnownAgent,
-    known_agents,
-)
+from foldaway.agents.known import AgentPlugin, Form, HooksSection, KnownAgent, known_agents
 
 _GIVEN_ON = {
-    "FOLDAWAY_CONFIG": "--config", "FOLDAWAY_HOME": "--home", "FOLDAWAY_PROFILE": "--profile",
-}  # fmt: skip
+    "FOLDAWAY_CONFIG": "--config",
+    "FOLDAWAY_HOME": "--home",
+    "FOLDAWAY_PROFILE": "--profile",
+}
 """Variables that a program may not hand on to its servers, and the options that say the same."""
 NAME = "foldaway"
 """The key of our entry."""
@@ -56,16 +51,6 @@ class Addition(Struct, frozen=True, kw_only=True):
     """Whether it is a file of the package foldaway-agents."""
 
 
-def is_here(agent: KnownAgent, environment: Mapping[str, str]) -> bool:
-    """Return whether a program seems to be on this machine."""
-    install = agent.install
-    file = install.path(environment)
-    mark = AgentPlace(file=install.mark).path(environment) if install.mark else file.parent
-    named = bool(install.variable and environment.get(install.variable))
-    on_path = agent.program and shutil.which(agent.program, path=environment.get("PATH", ""))
-    return file.exists() or mark.exists() or named or bool(on_path)
-
-
 def list_server_additions(
     agent: KnownAgent, environment: Mapping[str, str], *, all_projects: bool = False
 ) -> list[Addition]:
@@ -77,16 +62,24 @@ def list_server_additions(
     if install.anywhere or all_projects:
         args = [*args, "--all-projects"]
     given = {"{command}": command, "{args}": args, "{argv}": [command, *args]}
-    return [Addition(
-        what="MCP server", file=install.path(environment), form=install.form,
-        path=(*install.section, NAME), value=_fill(install.entry, given),
-    )]  # fmt: skip
+    return [
+        Addition(
+            what="MCP server",
+            file=install.path(environment),
+            form=install.form,
+            path=(*install.section, NAME),
+            value=_fill(install.entry, given),
+        )
+    ]
 
 
 def list_additions(
-    agent: KnownAgent, environment: Mapping[str, str], options: Sequence[str] = (), *,
+    agent: KnownAgent,
+    environment: Mapping[str, str],
+    options: Sequence[str] = (),
+    *,
     shortens: bool = True,
-) -> list[Addition]:  # fmt: skip
+) -> list[Addition]:
     """Return everything of ours in a program; `options` are those of `foldaway hook`."""
     found = list_server_additions(agent, environment)
     line = shlex.join(own_command(environment, "hook", agent.name, *options))
@@ -96,11 +89,19 @@ def list_additions(
             agent.hooks, line, environment, shortens=shortens, redacts="--redact" in options
         )
     for one in agent.install.settings:
-        found.append(Addition(
-            what=one.what, file=one.path(environment), form=one.form, path=one.keys,
-            value=_fill(one.value, {"{hook}": line, "{statusline}": status}),
-            instead=one.instead, is_item=one.is_item, is_optional=True, is_program=one.is_program,
-        ))  # fmt: skip
+        found.append(
+            Addition(
+                what=one.what,
+                file=one.path(environment),
+                form=one.form,
+                path=one.keys,
+                value=_fill(one.value, {"{hook}": line, "{statusline}": status}),
+                instead=one.instead,
+                is_item=one.is_item,
+                is_optional=True,
+                is_program=one.is_program,
+            )
+        )
     plugin = agent.install.plugin
     if plugin is not None:
         command = own_command(environment, "follow", agent.name)
@@ -109,9 +110,8 @@ def list_additions(
 
 
 def _hook_additions(
-    hooks: HooksSection, line: str, environment: Mapping[str, str], *, shortens: bool,
-    redacts: bool,
-) -> list[Addition]:  # fmt: skip
+    hooks: HooksSection, line: str, environment: Mapping[str, str], *, shortens: bool, redacts: bool
+) -> list[Addition]:
     """Return a list element for each event, or the whole of a file of ours."""
     file, values = hooks.path(environment), dict[str, Any]()
     for event, hook in hooks.events.items():
@@ -126,11 +126,15 @@ def _hook_additions(
     if hooks.own is None:
         return [
             Addition(
-                what=f"hook {event}", file=file, form="json", path=("hooks", event), value=value,
+                what=f"hook {event}",
+                file=file,
+                form="json",
+                path=("hooks", event),
+                value=value,
                 is_item=True,
             )
             for event, value in values.items()
-        ]  # fmt: skip
+        ]
     table = {**hooks.own, "hooks": {event: [value] for event, value in values.items()}}
     text = json.dumps(table, indent=2, ensure_ascii=False)
     return [Addition(what="hooks", file=file, form="whole", value=f"{text}\n")]
@@ -144,10 +148,16 @@ def _plugin_additions(
     told = json.dumps({"package": PACKAGE, "command": list(command)}, indent=2)
     texts = {name: package_file(name).read_text("utf-8") for name in plugin.files}
     return [
-        Addition(what="plug-in", file=folder / name, form="whole", value=text, is_optional=True,
-                 is_copy=name in plugin.files)
+        Addition(
+            what="plug-in",
+            file=folder / name,
+            form="whole",
+            value=text,
+            is_optional=True,
+            is_copy=name in plugin.files,
+        )
         for name, text in {**texts, COMMAND_FILE: f"{told}\n"}.items()
-    ]  # fmt: skip
+    ]
 
 
 def package_file(name: str) -> Path:
@@ -177,12 +187,6 @@ def _fill(value: Any, given: Mapping[str, Any]) -> Any:
 def clients() -> Mapping[str, KnownAgent]:
     """Return the programs that we install ourselves into, by name."""
     return {name: agent for name, agent in known_agents().items() if agent.install.file}
-
-
-def opening_clients() -> Mapping[str, KnownAgent]:
-    """Return the clients that open a session with a prompt, by their command and by their name."""
-    able = [client for client in clients().values() if client.install.prompt is not None]
-    return {name: client for client in able for name in (client.program, client.name)}
 
 
 def own_command(environment: Mapping[str, str], *called: str) -> list[str]:

@@ -220,6 +220,7 @@ def _block(name: str, value: Any, indent: str, newline: str) -> str:
         lines += [f"{deeper}- {word}" for word in cast("list[str]", value)]
     else:
         table = cast("dict[str, Any]", value)
-        lines += [f"{deeper}{key}: {json.dumps(one, ensure_ascii=False)}"
-                  for key, one in table.items()]  # fmt: skip
+        lines += [
+            f"{deeper}{key}: {json.dumps(one, ensure_ascii=False)}" for key, one in table.items()
+        ]
     return newline.join(lines) + newline

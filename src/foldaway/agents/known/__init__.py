@@ -9,7 +9,6 @@ from foldaway._core import import_later
 if TYPE_CHECKING:
     from foldaway.agents.known.agent import (
         AddressFile,
-        AgentPlace,
         AgentPlugin,
         CompactionSign,
         Form,
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
-        "agent": "AddressFile AgentPlace AgentPlugin CompactionSign Form HooksSection "
+        "agent": "AddressFile AgentPlugin CompactionSign Form HooksSection "
         "JsonVariable KnownAgent StartSection agent_named find_agent "
-        "known_agents",
+        "known_agents"
     },
 )

@@ -223,6 +223,25 @@ class KnownAgent(_Section, frozen=True, kw_only=True):
     identity: IdentitySection = IdentitySection()
     compaction: CompactionSection = CompactionSection()
 
+    @property
+    def leaves_sessions(self) -> bool:
+        """Whether its sessions are read."""
+        return bool(self.files.places or self.files.in_project)
+
+    @property
+    def compacts_itself(self) -> bool:
+        """Whether its file says when it compacts by itself."""
+        return self.compaction != CompactionSection()
+
+    def is_here(self, environment: Mapping[str, str]) -> bool:
+        """Return whether it seems to be on this machine."""
+        mark = self.install.mark
+        file = self.install.path(environment)
+        sign = AgentPlace(file=mark).path(environment) if mark else file.parent
+        named = bool(self.install.variable and environment.get(self.install.variable))
+        on_path = self.program and shutil.which(self.program, path=environment.get("PATH", ""))
+        return file.exists() or sign.exists() or named or bool(on_path)
+
 
 def known_agents() -> Mapping[str, KnownAgent]:
     """Return all agents, by name and in the order of their names."""

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.agents.plugins.answering import FORMS, AgentSessions, EndOptions, serve_end
-    from foldaway.agents.plugins.list_edits import (
-        Built,
-        GivenList,
-        ListForm,
-        convert_list,
-        host_edits,
-    )
+    from foldaway.agents.plugins.answering import FORMS, AgentSessions
+    from foldaway.agents.plugins.list_edits import ConvertedList, ListForm
 
 __getattr__ = import_later(
-    __name__,
-    {
-        "answering": "AgentSessions EndOptions FORMS serve_end",
-        "list_edits": "Built GivenList ListForm convert_list host_edits",
-    },
+    __name__, {"answering": "AgentSessions FORMS", "list_edits": "ConvertedList ListForm"}
 )

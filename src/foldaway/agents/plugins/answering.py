@@ -7,6 +7,7 @@ other host.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, BinaryIO, Literal
 
 import msgspec
@@ -14,22 +15,18 @@ from msgspec import Struct
 
 from foldaway._core import Policy
 from foldaway.agents.hooks import facts_of, framed_facts
-from foldaway.agents.plugins.list_edits import Built, GivenList, HostForm, convert_list, host_edits
-from foldaway.agents.plugins.opencode import OpenCodeForm
-from foldaway.agents.plugins.pi import PiForm
+from foldaway.agents.importers import OpenCodeForm, PiForm
+from foldaway.agents.plugins.list_edits import Built, ConvertedList, HostForm
 from foldaway.compaction import message_tokens
 from foldaway.dialects import dump_bytes, load
 from foldaway.engine import brief_of
 from foldaway.search import Filters
-from foldaway.sessions import Pool, Session, discover, transcript_of
+from foldaway.sessions import Pool, Session, SessionOptions, discover, internals, transcript_of
 from foldaway.stores import NewSession, Store
 from foldaway.summarizers import Writers
-from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Payload
+from foldaway.transcript import Estimator, Message, Payload
 
-FORMS: Mapping[str, HostForm] = {
-    "opencode": OpenCodeForm(), "pi": PiForm(), "openclaw": PiForm(),
-}  # fmt: skip
+FORMS: Mapping[str, HostForm] = {"opencode": OpenCodeForm(), "pi": PiForm(), "openclaw": PiForm()}
 """How the messages of each agent are written."""
 _MOST_SESSIONS = 32
 """Conversations that are held open at once; others are taken up from the store. Chosen: an agent
@@ -75,14 +72,6 @@ class EndAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What failed, without content; the agent goes on without an answer."""
 
 
-class EndOptions(Struct, frozen=True, kw_only=True):
-    """What the settings say about conversations."""
-
-    context_length: int | None = None
-    policy: Policy | None = None
-    summarizer: Writers | None = None
-
-
 class _Held(Struct):
     """A conversation that is open, and the answer whose usage was taken last."""
 
@@ -95,10 +84,20 @@ class _Held(Struct):
 class AgentSessions:
     """The conversations of one agent."""
 
-    def __init__(self, agent: str, store: Store, options: EndOptions) -> None:
-        """Take an agent of `FORMS`, and where its conversations are kept."""
-        self._agent, self._store, self._options = agent, store, options
+    def __init__(
+        self,
+        agent: str,
+        store: Store,
+        *,
+        context_length: int | None = None,
+        policy: Policy | None = None,
+        summarizer: Writers | None = None,
+    ) -> None:
+        """Take an agent of `FORMS`, where its conversations are kept, and what settings say."""
+        self._agent, self._store, self._window = agent, store, context_length
         self._form = FORMS[agent]
+        self._make_session = partial(Session, store, policy=policy, summarizer=summarizer)
+        self._writes = summarizer is not None
         self._held = Pool[str, _Held](_MOST_SESSIONS)
 
     def answer(self, asked: EndRequest) -> EndAnswer:
@@ -120,6 +119,26 @@ class AgentSessions:
             case "call":
                 return EndAnswer(id=asked.id, text=self._call_tool(held.session, asked))
 
+    def serve(self, lines: BinaryIO, answers: BinaryIO) -> None:
+        """Answer line by line; a line that cannot be answered gets the name of what failed."""
+        requests, encoder = msgspec.json.Decoder(EndRequest), msgspec.json.Encoder()
+        while line := lines.readline(_MOST_BYTES):
+            try:
+                asked = requests.decode(line)
+            except msgspec.DecodeError:
+                continue  # without an id no answer can be given
+            try:
+                answer = self.answer(asked)
+            # An agent must not fail because of us.
+            except Exception as error:  # noqa: BLE001
+                self.forget(asked.session)
+                answer = EndAnswer(id=asked.id, error=type(error).__name__)
+            try:
+                answers.write(encoder.encode(answer) + b"\n")
+                answers.flush()
+            except OSError:
+                return  # the agent is gone
+
     def forget(self, name: str) -> None:
         """Let go of a conversation after a fault; the store has it."""
         self._held.drop(name)
@@ -129,30 +148,31 @@ class AgentSessions:
         model = asked.model or (held.model if held else "")
         window = asked.window or (held.window if held else 0)
         return self._held.take(
-            asked.session, lambda: self._open(asked, model, window),
+            asked.session,
+            lambda: self._open(asked, model, window),
             is_fit=lambda one: (one.model, one.window) == (model, window),
-        )  # fmt: skip
+        )
 
     def _open(self, asked: EndRequest, model: str, window: int) -> _Held:
-        options = self._options
-        session = Session(
-            self._store, f"live:{asked.session}", model=model,
-            context_length=options.context_length or window or None, policy=options.policy,
-            summarizer=options.summarizer, background=options.summarizer is not None,
-            new=NewSession(dialect="anthropic", source=self._agent, model=model, cwd=asked.cwd),
-        )  # fmt: skip
+        new = NewSession(dialect="anthropic", source=self._agent, model=model, cwd=asked.cwd)
+        session = self._make_session(
+            f"live:{asked.session}",
+            model=model,
+            context_length=self._window or window or None,
+            options=SessionOptions(background=self._writes, new=new),
+        )
         return _Held(session, model, window)
 
     def _view(self, held: _Held, asked: EndRequest) -> EndAnswer:
-        given = convert_list(asked.messages, self._form)
-        followed = held.session.follow(given.messages, usage=self._new_usage(held, given))
-        tokens = held.session.engine.estimate()
+        given = ConvertedList(asked.messages, self._form)
+        followed = held.session.follow(given.messages, usage=self._new_usage(held, asked))
+        tokens = internals(held.session).engine.estimate()
         if not followed.is_changed:
             return EndAnswer(id=asked.id, tokens=tokens)
         edits = [
             one.messages if isinstance(one, Built) else [one.start, one.stop]
-            for one in host_edits(given, followed.edits, self._form)
-        ]  # fmt: skip
+            for one in given.convert_edits(followed.edits)
+        ]
         return EndAnswer(id=asked.id, edits=edits, tokens=tokens)
 
     def _head(self, held: _Held, asked: EndRequest) -> EndAnswer:
@@ -160,8 +180,8 @@ class AgentSessions:
 
         What was folded in views is still in the agent's own list, which a model is to summarize.
         """
-        given = convert_list(asked.messages, self._form)
-        budget = held.session.engine.settings.budget
+        given = ConvertedList(asked.messages, self._form)
+        budget = internals(held.session).engine.settings.budget
         if not given.messages:
             return EndAnswer(id=asked.id)
         head, counter = load(list(given.messages), dialect="anthropic"), Estimator()
@@ -171,21 +191,20 @@ class AgentSessions:
         brief = brief_of(head, tokens=budget.summary_max_tokens)
         told = {"role": "user", "content": brief.text}
         return EndAnswer(
-            id=asked.id, edits=[self._form.built([told], None, asked.messages)],
-            tokens=brief.tokens,
-        )  # fmt: skip
+            id=asked.id, edits=[self._form.built([told], None, asked.messages)], tokens=brief.tokens
+        )
 
     def _whole_log(self, session: Session) -> list[Message]:
         """Return the log, and before it those of before the agent's own compactions."""
-        info, logs = session.info, list[Sequence[Message]]([session.engine.log.messages])
+        info, logs = session.info, list[Sequence[Message]]([internals(session).engine.log.messages])
         while info.descent == "compression" and info.parent_id:
             info = self._store.session(info.parent_id)
             logs.insert(0, transcript_of(self._store, info).messages)
         return [message for log in logs for message in log]
 
-    def _new_usage(self, held: _Held, given: GivenList) -> Payload | None:
+    def _new_usage(self, held: _Held, asked: EndRequest) -> Payload | None:
         """Return what the newest answer used, if it came since the list before."""
-        used = [found for own in given.own if (found := self._form.usage_of(own)) is not None]
+        used = [found for own in asked.messages if (found := self._form.usage_of(own)) is not None]
         is_new, held.answers = 0 <= held.answers < len(used), len(used)
         return used[-1] if is_new else None
 
@@ -200,29 +219,10 @@ class AgentSessions:
         return "\n".join(found) or "nothing that was folded has that text or its words"
 
     def _summary(self, held: _Held, asked: EndRequest) -> str:
-        given: list[Any] = list(convert_list(asked.messages, self._form).messages)
+        given: list[Any] = list(ConvertedList(asked.messages, self._form).messages)
         if not given:
             return ""
         held.session.follow(given, when="never")
-        return held.session.record(request=dump_bytes({"messages": given}), focus=asked.focus)
-
-
-def serve_end(sessions: AgentSessions, lines: BinaryIO, answers: BinaryIO) -> None:
-    """Answer line by line; a line that cannot be answered gets the name of what failed."""
-    requests, encoder = msgspec.json.Decoder(EndRequest), msgspec.json.Encoder()
-    while line := lines.readline(_MOST_BYTES):
-        try:
-            asked = requests.decode(line)
-        except msgspec.DecodeError:
-            continue  # without an id no answer can be given
-        try:
-            answer = sessions.answer(asked)
-        # An agent must not fail because of us.
-        except Exception as error:  # noqa: BLE001
-            sessions.forget(asked.session)
-            answer = EndAnswer(id=asked.id, error=type(error).__name__)
-        try:
-            answers.write(encoder.encode(answer) + b"\n")
-            answers.flush()
-        except OSError:
-            return  # the agent is gone
+        return internals(held.session).follower.record(
+            request=dump_bytes({"messages": given}), focus=asked.focus
+        )

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from foldaway.sessions import Edit, Insert, Keep
+from foldaway.sessions import Insert, Keep
 from foldaway.sessions import Replace as Replaced
 from foldaway.transcript import Payload
 
@@ -40,69 +40,85 @@ class HostForm(ListForm, Protocol):
         ...
 
 
-class GivenList(Struct, frozen=True):
-    """An agent's list in a wire format."""
-
-    own: Sequence[Any]
-    messages: Sequence[Payload]
-    owners: Sequence[int]
-    """For each message the place of the agent's message that it comes from."""
-
-
 class Built(Struct, frozen=True):
     """Messages as the agent writes them, in the place of others."""
 
     messages: list[Any]
 
 
-def convert_list(own: Sequence[Any], form: ListForm) -> GivenList:
-    """Return an agent's list in the wire format of a form."""
-    pairs = [(one, at) for at, message in enumerate(own) for one in form.messages_of(message)]
-    return GivenList(own, [one for one, _ in pairs], [at for _, at in pairs])
+class _WireForm:
+    """A list in the wire format."""
+
+    def messages_of(self, own: Any) -> list[Payload]:
+        return [own]
+
+    def built(self, messages: Sequence[Payload], own: Any, listed: Sequence[Any]) -> list[Any]:
+        return list(messages)
 
 
-def host_edits(given: GivenList, edits: Sequence[Edit], form: ListForm) -> list[Keep | Built]:
-    """Return edits of Anthropic's messages as edits of the agent's own list.
-
-    A message that no model sees stays if the one before it stays.
+class ConvertedList:
+    """The whole list of an agent or a framework, and the same in the wire format of a form; without
+    a form it is in the wire format already.
     """
-    if not given.owners:
-        return [Keep(0, len(given.own))] if given.own else []
-    counts = [0] * len(given.own)
-    for at in given.owners:
-        counts[at] += 1
-    kept: list[Keep | Built] = []
-    for owner, messages, is_own in _runs(given, edits):
-        if owner is not None and is_own and len(messages) == counts[owner]:
-            _keep(kept, owner, counts)
-        else:
-            own = None if owner is None else given.own[owner]
-            kept.append(Built(form.built(messages, own, given.own)))
-    return kept
 
+    def __init__(self, own: Sequence[Any], form: ListForm | None = None) -> None:
+        self._own, self._form = own, form or _WireForm()
+        given = [self._form.messages_of(one) for one in own]
+        self.messages = [one for some in given for one in some]
+        """The list in the wire format."""
+        self.owners = [at for at, some in enumerate(given) for _ in some]
+        """For each message the place of the agent's message that it comes from."""
 
-def _runs(given: GivenList, edits: Sequence[Edit]) -> list[tuple[int | None, list[Payload], bool]]:
-    """Return what is sent, neighbors from the same message of the agent together: its place, the
-    messages, and whether all of them are as they came.
-    """
-    runs: list[tuple[int | None, list[Payload], bool]] = []
+    def apply(self, edits: Sequence[Keep | Insert | Replaced]) -> list[Any]:
+        """Return what is sent, as the host writes it; what stays are its own objects."""
+        found: list[Any] = []
+        for one in self.convert_edits(edits):
+            found += one.messages if isinstance(one, Built) else self._own[one.start : one.stop]
+        return found
 
-    def add(owner: int | None, message: Payload, *, is_own: bool) -> None:
-        if runs and owner is not None and runs[-1][0] == owner:
-            runs[-1] = (owner, [*runs[-1][1], message], runs[-1][2] and is_own)
-        else:
-            runs.append((owner, [message], is_own))
+    def convert_edits(self, edits: Sequence[Keep | Insert | Replaced]) -> list[Keep | Built]:
+        """Return edits of the wire format as edits of the agent's own list.
 
-    for edit in edits:
-        match edit:
-            case Keep(start=start, stop=stop):
-                for at in range(start, stop):
-                    add(given.owners[at], given.messages[at], is_own=True)
-            case Replaced(index=at, payload=payload):
-                add(given.owners[at], payload, is_own=False)
-            case Insert(payload=payload):
-                add(None, payload, is_own=False)
-    return runs
+        A message that no model sees stays if the one before it stays.
+        """
+        if not self.owners:
+            return [Keep(0, len(self._own))] if self._own else []
+        counts = [0] * len(self._own)
+        for at in self.owners:
+            counts[at] += 1
+        kept: list[Keep | Built] = []
+        for owner, messages, is_own in self._runs(edits):
+            if owner is not None and is_own and len(messages) == counts[owner]:
+                _keep(kept, owner, counts)
+            else:
+                own = None if owner is None else self._own[owner]
+                kept.append(Built(self._form.built(messages, own, self._own)))
+        return kept
+
+    def _runs(
+        self, edits: Sequence[Keep | Insert | Replaced]
+    ) -> list[tuple[int | None, list[Payload], bool]]:
+        """Return what is sent, neighbors from the same message of the agent together: its place,
+        the messages, and whether all of them are as they came.
+        """
+        runs: list[tuple[int | None, list[Payload], bool]] = []
+
+        def add(owner: int | None, message: Payload, *, is_own: bool) -> None:
+            if runs and owner is not None and runs[-1][0] == owner:
+                runs[-1] = (owner, [*runs[-1][1], message], runs[-1][2] and is_own)
+            else:
+                runs.append((owner, [message], is_own))
+
+        for edit in edits:
+            match edit:
+                case Keep(start=start, stop=stop):
+                    for at in range(start, stop):
+                        add(self.owners[at], self.messages[at], is_own=True)
+                case Replaced(index=at, payload=payload):
+                    add(self.owners[at], payload, is_own=False)
+                case Insert(payload=payload):
+                    add(None, payload, is_own=False)
+        return runs
 
 
 def _keep(kept: list[Keep | Built], at: int, counts: Sequence[int]) -> None:

@@ -14,21 +14,16 @@ if TYPE_CHECKING:
         startable_agent,
         startable_agents,
     )
-    from foldaway.agents.running.foreground import block_signals, end_as, run_in_foreground
+    from foldaway.agents.running.foreground import end_as
     from foldaway.agents.running.front import Front
-    from foldaway.agents.running.totals import (
-        RunTotals,
-        Subscription,
-        note_subscription,
-        subscriptions,
-    )
+    from foldaway.agents.running.totals import RunTotals, Subscription
 
 __getattr__ = import_later(
     __name__,
     {
         "agents": "OUTER PORT start_for startable_agent startable_agents",
-        "foreground": "block_signals end_as run_in_foreground",
+        "foreground": "end_as",
         "front": "Front",
-        "totals": "RunTotals Subscription note_subscription subscriptions",
+        "totals": "RunTotals Subscription",
     },
 )

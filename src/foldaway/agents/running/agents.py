@@ -13,14 +13,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from foldaway.agents.installing import NotEditable, entry
-from foldaway.agents.known import (
-    AddressFile,
-    JsonVariable,
-    KnownAgent,
-    StartSection,
-    known_agents,
-)
+from foldaway.agents.installing import read_json
+from foldaway.agents.known import AddressFile, JsonVariable, KnownAgent, StartSection, known_agents
 from foldaway.errors import FoldawayError, UnknownName
 
 PORT = 8_787
@@ -67,9 +61,14 @@ def startable_agent(name: str) -> KnownAgent:
 
 
 def start_for(
-    agent: KnownAgent, front: str, variables: Mapping[str, str], home: Path, *,
-    trusts_project: bool = False, recall: Sequence[str] = (),
-) -> Start:  # fmt: skip
+    agent: KnownAgent,
+    front: str,
+    variables: Mapping[str, str],
+    home: Path,
+    *,
+    trusts_project: bool = False,
+    recall: Sequence[str] = (),
+) -> Start:
     """Return how to start an agent so that it asks `front` in place of its providers.
 
     An address that only the folder of the project names is used if that is trusted. `recall` is
@@ -84,13 +83,20 @@ def start_for(
     which = "that address" if len(used) == 1 else "these addresses"
     said = f"{', '.join(used)} in the settings of {agent.title}; the gateway asks {which}"
     notes = [said] if used else []
-    notes += [f"{name} is {url} in the settings of this project; "
-              + ("the gateway asks that address" if trusts_project else
-                 "it is not used without --project-address")
-              for name, url in named.items()]  # fmt: skip
-    notes += [f"{agent.title} asks {place} ({name} is set): its requests go past the gateway"
-              for name, place in how.past.items()
-              if _is_set(how, name, environment)]  # fmt: skip
+    notes += [
+        f"{name} is {url} in the settings of this project; "
+        + (
+            "the gateway asks that address"
+            if trusts_project
+            else "it is not used without --project-address"
+        )
+        for name, url in named.items()
+    ]
+    notes += [
+        f"{agent.title} asks {place} ({name} is set): its requests go past the gateway"
+        for name, place in how.past.items()
+        if _is_set(how, name, environment)
+    ]
     told: dict[str, str] = {}
     serve = list(how.serve)
     outer = variables.get(OUTER)
@@ -121,15 +127,16 @@ def start_for(
     options = [one.replace("{folder}", folder) for one in how.once]
     if recall:
         command, args = recall[0], json.dumps(recall[1:])
-        options += [one.replace("{command}", command).replace("{args}", args)
-                    for one in agent.recall.options]  # fmt: skip
+        options += [
+            one.replace("{command}", command).replace("{args}", args)
+            for one in agent.recall.options
+        ]
     for name, url in told.items():
         if how.settings_win and name not in own and name not in named:
             continue  # the variable is enough
         rows = how.tell.get(name) or how.tell.get("*", ())
         options += [one.replace("{name}", name).replace("{url}", url) for one in rows]
-    return Start(options=tuple(options), environment=given, serve=tuple(serve),
-                 notes=tuple(notes))  # fmt: skip
+    return Start(options=tuple(options), environment=given, serve=tuple(serve), notes=tuple(notes))
 
 
 def _in_files(
@@ -151,8 +158,9 @@ def _addresses(
     how: StartSection, named: Mapping[str, str], environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the addresses that the agent would ask, by name: the user's own come first."""
-    found = {name: url for name, url in how.addresses.items()
-             if url and _has_key(how, name, environment)}  # fmt: skip
+    found = {
+        name: url for name, url in how.addresses.items() if url and _has_key(how, name, environment)
+    }
     login = how.login
     if login is not None and any(_values(_read(login, environment), login.keys)):
         found[login.name] = login.url
@@ -160,9 +168,11 @@ def _addresses(
     own = given | {**named} if how.settings_win else {**named} | given
     known = how.tell or how.json  # others can only be told what they name
     found |= {name: url for name, url in own.items() if known or name in how.addresses}
-    return {name: how.addresses.get(name, "") if _is_gateway(url) else url
-            for name, url in found.items()
-            if not (_is_gateway(url) and not how.addresses.get(name))}  # fmt: skip
+    return {
+        name: how.addresses.get(name, "") if _is_gateway(url) else url
+        for name, url in found.items()
+        if not (_is_gateway(url) and not how.addresses.get(name))
+    }
 
 
 def _is_gateway(url: str) -> bool:
@@ -212,8 +222,8 @@ def _values(value: Any, keys: Sequence[str]) -> Iterator[Any]:
 def _read(place: AddressFile, environment: Mapping[str, str]) -> Any:
     text = _text(place, environment)
     try:
-        return tomllib.loads(text) if place.file.endswith(".toml") else entry(text, ())
-    except (tomllib.TOMLDecodeError, NotEditable):
+        return tomllib.loads(text) if place.file.endswith(".toml") else read_json(text)
+    except tomllib.TOMLDecodeError:
         return None
 
 

@@ -11,8 +11,15 @@ import resource
 import signal
 from collections.abc import Mapping, Sequence
 
-_WATCHED = {signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT,
-            signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # fmt: skip
+_WATCHED = {
+    signal.SIGCHLD,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+}
 _KEYS = {signal.SIGINT, signal.SIGQUIT}
 """What a terminal sends to all of the foreground."""
 _SET_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)

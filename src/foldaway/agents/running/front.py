@@ -8,68 +8,62 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from subprocess import DEVNULL, PIPE
-from typing import IO, TypeAlias
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from foldaway.agents.running.foreground import block_signals, run_in_foreground
+from foldaway.agents.running.gateway import RunningGateway
 from foldaway.agents.running.totals import RunTotals
 
 _PIECE = 1 << 16
 _DROPPED = ("host", "connection", "proxy-connection", "keep-alive")
-_PATIENCE = 10.0
-"""Seconds that a request waits for a gateway that is starting. Chosen: it takes about one, and no
-agent that we know gives up sooner."""
-_MOST_STARTS = 5
-"""Chosen: a gateway that dies so often would only be in the way."""
-_STOP_SECONDS = 5.0
-"""What a gateway may take to end its writing."""
-_LAST_SECONDS = 0.1
-"""What the last events of a gateway that goes on may take to arrive."""
 _NOTICE_SECONDS = 0.1
 """What the end of a gateway may take to be noticed, before a request is sent to the next one."""
-_EVENTS = "GET /foldaway/events HTTP/1.1\r\nhost: 127.0.0.1\r\nx-foldaway-token: {}\r\n\r\n"
-_LISTENING = b"foldaway: listening at "
 
 _REQUEST = re.compile(rb"[A-Z]+ \S+ HTTP/1\.[01]\r\n")
-_NOT_OURS = (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError,
-             asyncio.LimitOverrunError)  # fmt: skip
-"""What a server may do that is not a gateway, or one that dies."""
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Front:
-    """Owns a port; `start` and `stop` are called in another thread than it works in."""
+    """Owns a port; its methods are called in another thread than it works in."""
 
     def __init__(
-        self, listening: socket.socket | None, command: Sequence[str], running: int,
-        upstreams: Callable[[], Mapping[str, str]], token: Callable[[], str],
+        self,
+        listening: socket.socket | None,
+        command: Sequence[str],
+        running: int,
+        upstreams: Callable[[], Mapping[str, str]],
+        token: Callable[[], str],
         tell: Callable[[RunTotals], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take the port, the command of a gateway, the port of one that runs already (0 if there is
         none), what returns the addresses of providers, which is called if no gateway answers, what
         returns the token of a gateway's owner, and what is called after each event.
         """
-        self._listening, self._command, self._running = listening, command, running
-        self._upstreams, self._token, self._tell = upstreams, token, tell
-        self.totals = RunTotals()
+        self._listening, self._upstreams = listening, upstreams
+        self._gateway = RunningGateway(command, running, token, tell)
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), daemon=True)
-        self._has_begun = threading.Event()
+        self._has_begun, self._over = threading.Event(), asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._over, self._settled = asyncio.Event(), asyncio.Event()
-        """Whether the agent has ended; whether a gateway listens, or none will."""
-        self._gateway = 0
-        """Its port, 0 if none listens."""
-        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, RunTotals]:
+        """Run a program while we listen; return its exit code and what was done. Raises `OSError`
+        if it cannot be started.
+        """
+        mask = block_signals()
+        self.start()
+        try:
+            code = run_in_foreground(command[0], command, variables, mask)
+        finally:
+            totals = self.stop()
+        return code, totals
 
     def start(self) -> None:
         """Listen, and start a gateway; nobody waits for it."""
@@ -81,95 +75,14 @@ class Front:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
-        return self.totals
+        return self._gateway.totals
 
     async def _live(self) -> None:
         self._loop = asyncio.get_running_loop()
         if self._listening is not None:
             await asyncio.start_server(self._serve, sock=self._listening)
-        keeping = asyncio.create_task(self._keep_gateway())
         self._has_begun.set()
-        await self._over.wait()
-        process = self._process
-        if process is not None and process.stdin is not None:
-            process.stdin.close()
-            if not self._gateway:
-                process.kill()  # it has nothing to write yet
-        seconds = _STOP_SECONDS if process is not None else _LAST_SECONDS
-        await asyncio.wait((keeping,), timeout=seconds)
-        keeping.cancel()
-        if process is not None:
-            process.kill()
-
-    # The gateway
-
-    async def _keep_gateway(self) -> None:
-        """Use the gateway that runs, and one of our own when there is none."""
-        try:
-            if self._running and await self._watch(self._running):
-                self.totals.ends += not self._over.is_set()
-            for _ in range(_MOST_STARTS):
-                if self._over.is_set() or not await self._live_once():
-                    break
-                self.totals.ends += not self._over.is_set()
-        finally:  # whatever happens, the agent gets its answers
-            self.totals.gave_up = not self._over.is_set()
-            self._settled.set()
-
-    async def _live_once(self) -> bool:
-        """Start a gateway and wait for its end; return whether it could be used."""
-        process = self._process = subprocess.Popen(
-            self._command, stdin=PIPE, stdout=DEVNULL, stderr=PIPE, start_new_session=True,
-            preexec_fn=_unblock,
-        )  # fmt: skip
-        assert process.stderr is not None
-        lines = await _reader_of(process.stderr)
-        port = 0
-        while not port and (line := await lines.readline()):
-            if line.startswith(_LISTENING):
-                port = int(line.rpartition(b":")[2])
-            else:
-                self.totals.trouble = line.decode("utf-8", "replace").strip()
-        draining = asyncio.create_task(_drain(lines))
-        was_used = bool(port) and await self._watch(port)
-        if not was_used:  # it refuses us
-            process.kill()
-        await asyncio.to_thread(process.wait)
-        draining.cancel()
-        if process.stdin is not None:
-            process.stdin.close()
-        return was_used
-
-    async def _watch(self, port: int) -> bool:
-        """Listen to what a gateway tells, until it ends; return whether it is one that serves us.
-
-        The stream ends with the process, so its end is known at once.
-        """
-        try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            return False
-        try:
-            token = await asyncio.to_thread(self._token)
-            writer.write(_EVENTS.format(token).encode())
-            with suppress(*_NOT_OURS):
-                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
-                if not head.startswith(b"HTTP/1.1 200 "):
-                    return False
-                await asyncio.wait_for(reader.readuntil(b": foldaway\n\n"), _PATIENCE)
-                self._gateway = port
-                self._settled.set()
-                while line := await reader.readline():
-                    if self.totals.add(line):
-                        self._tell(self.totals)
-                return True
-            return self._gateway != 0
-        finally:
-            self._gateway = 0
-            self._settled.clear()
-            writer.close()
-
-    # A connection of the agent
+        await self._gateway.live(self._over)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass a connection on. A request that got no byte of an answer is sent once more, and
@@ -181,7 +94,7 @@ class Front:
                 way = await open_way(reader, asked)
                 if way is None:
                     continue
-                if await _pass_bytes((reader, writer), way, asked, self.totals):
+                if await _pass_bytes((reader, writer), way, asked, self._gateway.totals):
                     break
                 await asyncio.sleep(_NOTICE_SECONDS)
         except (OSError, asyncio.IncompleteReadError, ValueError, asyncio.CancelledError):
@@ -191,20 +104,11 @@ class Front:
             writer.close()
 
     async def _to_gateway(self, client: asyncio.StreamReader, asked: bytearray) -> Streams | None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._settled.wait(), _PATIENCE)
-        port = self._gateway
-        if not port:
-            return None
-        try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            if self._gateway == port:  # it has just died: wait for the next one
-                self._gateway = 0
-                self._settled.clear()
-            return await self._to_gateway(client, asked)
-        writer.write(bytes(asked))
-        return reader, writer
+        del client
+        way = await self._gateway.connect()
+        if way is not None:
+            way[1].write(bytes(asked))
+        return way
 
     async def _to_provider(self, reader: asyncio.StreamReader, asked: bytearray) -> Streams | None:
         while b"\r\n\r\n" not in asked:
@@ -214,7 +118,7 @@ class Front:
             asked += piece
         upstreams = await asyncio.to_thread(self._upstreams)
         target, head = redirect(bytes(asked), upstreams)
-        self.totals.direct += 1
+        self._gateway.totals.direct += 1
         up_reader, up_writer = await _connect(target)
         up_writer.write(head)
         return up_reader, up_writer
@@ -265,23 +169,6 @@ async def _connect(target: ProviderHost) -> Streams:
     return await asyncio.open_connection(target.host, target.port, ssl=context)
 
 
-async def _reader_of(pipe: IO[bytes]) -> asyncio.StreamReader:
-    reader = asyncio.StreamReader()
-    loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    return reader
-
-
-async def _drain(reader: asyncio.StreamReader) -> None:
-    while await reader.read(_PIECE):
-        pass
-
-
-def _unblock() -> None:
-    """Undo in a gateway what `foreground` blocks in this process."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
 class ProviderHost(Struct, frozen=True):
     """Where to connect."""
 
@@ -295,18 +182,18 @@ def redirect(asked: bytes, upstreams: Mapping[str, str]) -> tuple[ProviderHost, 
 
     The connection has no other request: the provider is told to close it after its answer.
     """
-    from foldaway.gateway import route_of, upstream_of  # needed only when no gateway answers
+    from foldaway.gateway import provider_address  # needed only when no gateway answers
 
     head, _, rest = asked.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     method, path, version = first.split(" ")
     pairs = [(line.partition(":")[0].strip().lower(), line) for line in lines]
     headers = {name: line.partition(":")[2].strip() for name, line in pairs}
-    wire = route_of(method, path.partition("?")[0], headers).wire
-    parts = urlsplit(upstream_of(path, wire, upstreams))
+    parts = urlsplit(provider_address(method, path, headers, upstreams))
     upgrades = "upgrade" in headers.get("connection", "").lower()
-    kept = [line for name, line in pairs
-            if name not in _DROPPED and not name.startswith("x-foldaway")]  # fmt: skip
+    kept = [
+        line for name, line in pairs if name not in _DROPPED and not name.startswith("x-foldaway")
+    ]
     kept += [f"Host: {parts.netloc}", f"Connection: {'Upgrade' if upgrades else 'close'}"]
     where = parts.path + (f"?{parts.query}" if parts.query else "")
     sent = "\r\n".join([f"{method} {where} {version}", *kept]).encode("latin-1")

@@ -75,6 +75,15 @@ class RunTotals(Struct):
             self.compactions[told.conversation] = (before[0] if before else now, now)
         return True
 
+    def tell_others(self, home: Path, agent: str, began: float) -> None:
+        """Tell other commands what a run has used; one that pays by the token tells nothing."""
+        if self.subscribed or self.limits:
+            told = Subscription(os.getpid(), began, self.bytes_out // 4, self.limits)
+            draft = home / f"run-{agent}.{told.pid}"
+            with suppress(OSError):  # it is only shown
+                draft.write_bytes(json.encode(told))
+                draft.replace(home / f"run-{agent}.json")
+
     @property
     def compacted(self) -> int:
         """How many compactions were made."""
@@ -89,26 +98,16 @@ class Subscription(Struct, frozen=True):
     tokens: int
     limits: dict[str, int]
 
-
-def note_subscription(home: Path, agent: str, began: float, totals: RunTotals) -> None:
-    """Tell other commands what a run has used; one that pays by the token tells nothing."""
-    if totals.subscribed or totals.limits:
-        told = Subscription(os.getpid(), began, totals.bytes_out // 4, totals.limits)
-        draft = home / f"run-{agent}.{told.pid}"
-        with suppress(OSError):  # it is only shown
-            draft.write_bytes(json.encode(told))
-            draft.replace(home / f"run-{agent}.json")
-
-
-def subscriptions(home: Path) -> dict[str, Subscription]:
-    """Return what the runs of now have used, by agent."""
-    found: dict[str, Subscription] = {}
-    for path in home.glob("run-*.json"):
-        with suppress(OSError, OverflowError, DecodeError):
-            told = json.decode(path.read_bytes(), type=Subscription)
-            os.kill(told.pid, 0)  # an error if it was killed
-            found[path.stem.removeprefix("run-")] = told
-    return found
+    @classmethod
+    def read_all(cls, home: Path) -> dict[str, Subscription]:
+        """Return what the runs of now have used, by agent."""
+        found: dict[str, Subscription] = {}
+        for path in home.glob("run-*.json"):
+            with suppress(OSError, OverflowError, DecodeError):
+                told = json.decode(path.read_bytes(), type=cls)
+                os.kill(told.pid, 0)  # an error if it was killed
+                found[path.stem.removeprefix("run-")] = told
+        return found
 
 
 class _Told(Struct):

@@ -25,12 +25,14 @@ COMMANDS = {
     "export": "Write a session to a file.",
     "delete": "Delete sessions permanently.",
     "erase": "Erase the words of a person or a project, and prove it.",
+    "tidy": "Compact sessions that nobody uses now, and end old ones.",
     "backup": "Write a copy of the whole store to a file.",
 }
 """Name of a command and what it does."""
 _FILES = {
     "browse": ("list", "tree", "read", "scroll", "export", "backup"),
     "show": ("show",),
+    "tidy": ("tidy",),
     "compact": ("compact", "diff", "undo"),
     "erase": ("erase",),
     "change": ("branch", "title", "goal", "pin", "unpin", "delete"),
@@ -44,7 +46,7 @@ def _load(name: str) -> object:
     return getattr(import_module(f"foldaway.cli.sessions.{file}"), function)
 
 
-@click.group(cls=LazyGroup, names=COMMANDS, load=_load)
+@click.group(cls=LazyGroup, groups={"Commands": COMMANDS}, load=_load)
 def sessions() -> None:
     """List, show, compact, undo, export and delete kept sessions.
 

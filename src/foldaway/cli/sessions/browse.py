@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 from msgspec.structs import replace
@@ -38,13 +38,10 @@ from foldaway.cli.stores import (
     store_options,
 )
 from foldaway.dialects import DIALECTS
-from foldaway.sessions import AROUND, SessionReading, ShownMessage
+from foldaway.sessions import AROUND, ShownMessage
 from foldaway.sessions import read as read_session
 from foldaway.sessions import scroll as scroll_session
 from foldaway.stores import Page, SessionFilter, SessionInfo
-
-if TYPE_CHECKING:
-    from foldaway.sessions import Exported
 
 BAR_COLUMNS = 10
 """The width of the bar of the longest session; a list has six more columns."""
@@ -54,13 +51,13 @@ _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
 
 @click.command("list")
 @click.argument("words", nargs=-1)
-@options(("--source", str, "AGENT", "Only sessions of this agent.", ""))
+@options(("--source AGENT", str, "Only sessions of this agent.", ""))
 @span_options
 @options(
-    ("--all --subagents everything", bool, "", "Also sessions of subagents and tools."),
-    ("--newest", bool, "", "Only the newest of each lineage."),
-    ("--most", click.IntRange(1, 1000), "N", "How many to print.", 20),
-    ("--after", str, "MARK", "Continue after the previous page.", ""),
+    ("--all --subagents everything", bool, "Also sessions of subagents and tools."),
+    ("--newest", bool, "Only the newest of each lineage."),
+    ("--most N", click.IntRange(1, 1000), "How many to print.", 20),
+    ("--after MARK", str, "Continue after the previous page.", ""),
 )
 @store_options
 @json_option
@@ -78,10 +75,14 @@ def list_sessions(words: Sequence[str], as_json: bool, **given: Any) -> int:
     with open_given(given, "read") as store:
         asked = read_narrowing(store, given)
         wanted = SessionFilter(
-            source=given["source"], kind="any" if given["everything"] else "main",
-            since=asked.since, until=asked.until, folders=asked.folders, text=" ".join(words),
+            source=given["source"],
+            kind="any" if given["everything"] else "main",
+            since=asked.since,
+            until=asked.until,
+            folders=asked.folders,
+            text=" ".join(words),
             only_leaves=given["newest"],
-        )  # fmt: skip
+        )
         page = store.sessions(wanted, most=given["most"], after=given["after"])
         total = store.count(wanted)
         hidden = store.count(replace(wanted, kind="any")) - total
@@ -113,11 +114,18 @@ def _show_rows(picture: Picture, page: Page) -> None:
     rows: list[tuple[Piece, ...]] = []
     for info in page.sessions:
         source = info.source if info.kind == "main" else f"{info.source} {info.kind}".strip()
-        rows.append((
-            (clip_id(info.id), "bold"), short_date(info.updated), shorten(source),
-            shorten(os.path.basename(info.cwd)), f"{info.length:,}", f"{info.tokens:,}",
-            (picture.bar(info.tokens, most, BAR_COLUMNS), "cyan"), session_name(info),
-        ))  # fmt: skip
+        rows.append(
+            (
+                (clip_id(info.id), "bold"),
+                short_date(info.updated),
+                shorten(source),
+                shorten(os.path.basename(info.cwd)),
+                f"{info.length:,}",
+                f"{info.tokens:,}",
+                (picture.bar(info.tokens, most, BAR_COLUMNS), "cyan"),
+                session_name(info),
+            )
+        )
     names = ("session", "last used", "from", "project", "messages", "tokens", "", "title")
     picture.table("lloonrbt", rows, names=names, indent=0)
     first = clip_id(page.sessions[0].id)
@@ -173,7 +181,7 @@ def show_tree(lineage: Sequence[SessionInfo], named: str) -> None:
         picture.console.print(root)
 
 
-@session_command(("--whole", bool, "", "All messages, each in full."))
+@session_command(("--whole", bool, "All messages, each in full."))
 def read(session: str, whole: bool, as_json: bool, **given: Any) -> int:
     """Print a session: its first and last messages, or all of it.
 
@@ -187,30 +195,28 @@ def read(session: str, whole: bool, as_json: bool, **given: Any) -> int:
     with open_given(given, "read") as store:
         found = read_session(store, store.find(session).id, whole=whole)
     if as_json:
-        print_json({
-            **session_row(found.session), "first": found.first, "left_out": found.left_out,
-            "last": found.last,
-        })  # fmt: skip
-    else:
-        show_reading(found)
-    return 0
-
-
-def show_reading(found: SessionReading) -> None:
-    """Print the beginning and the end of a session."""
+        print_json(
+            {
+                **session_row(found.session),
+                "first": found.first,
+                "left_out": found.left_out,
+                "last": found.last,
+            }
+        )
+        return 0
     picture = Picture()
     picture.line(*session_line(found.session), "\n")
     _show_messages(picture, found.first)
     if found.left_out:
         picture.paragraph((f"… {count_of(found.left_out, 'message')} left out …\n", "dim"))
     _show_messages(picture, found.last)
+    return 0
 
 
 @session_command(
-    ("--at", Position(), "PLACE",
-     "The message in the middle: 12 or m12; the first by default. It can also follow SESSION."),
-    ("--reach", click.IntRange(0, 200), "N", "How many messages on either side.", AROUND),
-)  # fmt: skip
+    ("--at PLACE", Position(), "The message in the middle (m0); it can also follow SESSION."),
+    ("--reach N", click.IntRange(0, 200), "How many messages on either side.", AROUND),
+)
 @click.argument("place", type=Position(), required=False)
 def scroll(
     session: str, place: int | None, at: int | None, reach: int, as_json: bool, **given: Any
@@ -227,8 +233,14 @@ def scroll(
     with open_given(given, "read") as store:
         found = scroll_session(store, store.find(session).id, at, reach=reach)
     if as_json:
-        print_json({**session_row(found.session), "rows": found.rows, "earlier": found.earlier,
-                    "later": found.later})  # fmt: skip
+        print_json(
+            {
+                **session_row(found.session),
+                "rows": found.rows,
+                "earlier": found.earlier,
+                "later": found.later,
+            }
+        )
         return 0
     picture = Picture()
     picture.line(*session_line(found.session), "\n")
@@ -261,16 +273,18 @@ def _show_messages(
 @click.command()
 @click.argument("session")
 @options(
-    ("--to", _FORMATS, "",
-     "A message a line in its own dialect (jsonl, the default), Markdown (also if OUT ends in "
-     ".md), or a dialect."),
-)  # fmt: skip
+    (
+        "--to",
+        _FORMATS,
+        "A message a line in its own dialect (jsonl, the default), Markdown (also if OUT ends in "
+        ".md), or a dialect.",
+    )
+)
 @click.option("--log", "what", flag_value="log", default="log", help="All that was said (default).")
 @click.option("--view", "what", flag_value="view", help="What the model sees now.")
 @options(
-    ("--without-generated", bool, "",
-     "Leave out summaries; digests replace what was said and stay."),
-)  # fmt: skip
+    ("--without-generated", bool, "Leave out summaries; digests replace what was said and stay.")
+)
 @output_option
 @store_options
 @json_option
@@ -304,16 +318,18 @@ def export(
         made = export_session(store, info, to, what=what, generated=not given["without_generated"])
     write_output(output, made.data, mode=PRIVATE)
     if as_json:
-        print_json({
-            "session": info.id, "to": to, "output": output, "messages": made.messages,
-            "losses": made.losses, "mended": made.mended,
-        }, err=output == STANDARD)  # fmt: skip
-    else:
-        _print_export(info, output, made)
-    return 0
-
-
-def _print_export(info: SessionInfo, output: str, made: Exported) -> None:
+        print_json(
+            {
+                "session": info.id,
+                "to": to,
+                "output": output,
+                "messages": made.messages,
+                "losses": made.losses,
+                "mended": made.mended,
+            },
+            err=output == STANDARD,
+        )
+        return 0
     if output != STANDARD:
         click.echo(f"{clip_id(info.id)}: {made.messages:,} messages written to {label(output)}")
     if made.mended:
@@ -322,6 +338,7 @@ def _print_export(info: SessionInfo, output: str, made: Exported) -> None:
         click.echo(f"foldaway: left out of message {loss.index}: {shorten(loss.what)}", err=True)
     if len(made.losses) > SHOWN_ENTRIES:
         click.echo(f"foldaway: and {len(made.losses) - SHOWN_ENTRIES:,} more", err=True)
+    return 0
 
 
 @click.command()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from foldaway.cli import say
 from foldaway.cli.draw import Picture
 from foldaway.cli.files import count_of
-from foldaway.cli.inputs import json_option, options, print_json, usage_error
+from foldaway.cli.inputs import AMOUNT, confirm, json_option, options, print_json, usage_error
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import (
     Position,
@@ -25,7 +25,7 @@ from foldaway.cli.stores import (
     session_row,
     store_options,
 )
-from foldaway.sessions import Expiring, Retention, find_expired, keep_limits
+from foldaway.sessions import Retention, find_expired
 from foldaway.stores import Erased, SessionInfo, Store
 
 _MB = 1_000_000
@@ -34,8 +34,8 @@ SHOWN_SESSIONS = 10
 
 
 @session_command(
-    ("--at", Position(), "N", "How many messages it shares; by default all."),
-    ("--title", str, "TEXT", "Its title; by default that of the session with the next number.", ""),
+    ("--at N", Position(), "How many messages it shares; by default all."),
+    ("--title TEXT", str, "Its title; by default that of the session with the next number.", ""),
 )
 def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any) -> int:
     """Branch a session at a message.
@@ -85,7 +85,7 @@ def goal(session: str, text: str, as_json: bool, **given: Any) -> int:
     return 0
 
 
-@session_command(("--note", str, "TEXT", "Why.", ""))
+@session_command(("--note TEXT", str, "Why.", ""))
 @click.argument("place", type=Position())
 def pin(session: str, place: int, note: str, as_json: bool, **given: Any) -> int:
     """Keep a message as it is through every compaction.
@@ -129,15 +129,13 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
 @click.command()
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @options(
-    ("--older-than", click.FloatRange(min=0), "DAYS",
-     "Lineages to which nothing was added for this many days."),
-    ("--over-mb", click.FloatRange(min=0), "N",
-     "The oldest lineages, until the rest takes about N megabytes."),
-    ("--expired", bool, "", "What exceeds the retention of the settings."),
-    ("--project", str, "FOLDER", "Of these lineages only those that ran in this folder."),
-    ("--dry-run", bool, "", "Show what would be deleted; nothing is."),
-    ("--yes", bool, "", "Do not ask."),
-)  # fmt: skip
+    ("--older-than DAYS", AMOUNT, "Lineages to which nothing was added for this many days."),
+    ("--over-mb N", AMOUNT, "The oldest lineages, until the rest takes about N megabytes."),
+    ("--expired", bool, "What exceeds the retention of the settings."),
+    ("--project FOLDER", str, "Of these lineages only those that ran in this folder."),
+    ("--dry-run", bool, "Show what would be deleted; nothing is."),
+    ("--yes", bool, "Do not ask."),
+)
 @store_options
 @json_option
 def delete(sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **given: Any) -> int:
@@ -151,15 +149,23 @@ def delete(sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **g
     foldaway sessions delete --older-than 365 --dry-run
     """
     with open_given(given, "write") as store:
-        expiring = _list_expiring(store, sessions, given)
+        expiring = find_expired(store, _policy_of(sessions, given))
         ids = [store.find(name).id for name in sessions]
         ids += [name for one in expiring for name in one.sessions]
         infos = [store.session(one) for one in dict.fromkeys(ids)]
         messages = store.owned_alone([info.id for info in infos])
-        if dry_run or not infos:
-            _print_plan(infos, messages, expiring, as_json=as_json)
+        if (dry_run or not infos) and as_json:
+            rows = [session_row(info) for info in infos]
+            plan = {"messages": messages, "erased": None, "expiring": to_builtins(expiring)}
+            print_json({"sessions": rows, **plan})
             return 0
-        if not yes and not _confirm(infos, messages):
+        if dry_run or not infos:
+            reasons = (f"{clip_id(one.sessions[0])}: {one.sentence}" for one in expiring)
+            _print_plan(infos, messages, reasons)
+            return 0
+        question, remedy = f"Delete {_counts(infos, messages)} permanently?", "give --yes to delete"
+        remedy = f"{remedy}, or --dry-run to see the list"
+        if not yes and not confirm(question, remedy, lambda: _show_sessions(infos)):
             return say("nothing was deleted", 1)
         gone = store.erase([info.id for info in infos])
     if as_json:
@@ -170,57 +176,33 @@ def delete(sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **g
     return 0
 
 
-def _list_expiring(store: Store, names: Sequence[str], given: dict[str, Any]) -> list[Expiring]:
-    """Return what the options let go, or raise if they say nothing."""
+def _policy_of(names: Sequence[str], given: dict[str, Any]) -> Retention:
+    """Return what the options keep, or raise if they say nothing."""
     days, megabytes = given["older_than"], given["over_mb"]
     policy = Retention()
     if given["expired"]:
         settings = settings_from(given)
-        policy = keep_limits(
+        policy = Retention.of_limits(
             settings.retention_days, settings.retention_mb, settings.retention_projects
         )
     elif not names and days is None and megabytes is None:
         raise usage_error("name sessions, or give --older-than, --over-mb or --expired")
-    policy = replace(
+    return replace(
         policy,
         days=policy.days if days is None else days,
         megabytes=policy.megabytes if megabytes is None else megabytes,
         project=given["project"] or "",
     )
-    return find_expired(store, policy)
 
 
-def _confirm(infos: Sequence[SessionInfo], messages: int) -> bool:
-    if not sys.stdin.isatty():
-        raise usage_error(
-            "there is no terminal to ask on; give --yes to delete, or --dry-run to see the list"
-        )
-    _show_sessions(infos)
-    return click.confirm(f"Delete {_counts(infos, messages)} permanently?", err=True)
-
-
-def _print_plan(
-    infos: Sequence[SessionInfo], messages: int, expiring: Sequence[Expiring], *, as_json: bool
-) -> None:
-    if as_json:
-        rows = [session_row(info) for info in infos]
-        lineages = [to_builtins(one) for one in expiring]
-        print_json({"sessions": rows, "messages": messages, "erased": None, "expiring": lineages})
-    elif infos:
-        _show_sessions(infos)
-        for one in expiring[:SHOWN_SESSIONS]:
-            size = f"{one.bytes / _MB:,.1f} MB, {one.age_days:,.0f} days old"
-            click.echo(f"{clip_id(one.sessions[0])}: {size}, {_WHY[one.why]}")
-        click.echo(f"{_counts(infos, messages)} would be deleted; nothing was")
-    else:
+def _print_plan(infos: Sequence[SessionInfo], messages: int, reasons: Iterable[str]) -> None:
+    if not infos:
         click.echo("there is nothing to delete")
-
-
-_WHY = {
-    "age": "older than sessions are kept",
-    "project": "older than its project is kept",
-    "size": "among the oldest of too much",
-}
+        return
+    _show_sessions(infos)
+    for one in islice(reasons, SHOWN_SESSIONS):
+        click.echo(one)
+    click.echo(f"{_counts(infos, messages)} would be deleted; nothing was")
 
 
 def _print_erased(gone: Erased) -> None:

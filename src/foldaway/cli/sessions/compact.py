@@ -30,7 +30,6 @@ from foldaway.dialects import dump_text, profile_for
 from foldaway.engine import Comparison, Model, ViewDifference, compare, difference
 from foldaway.sessions import Session, redactor_of, transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.summarizers import check_cached_prompt
 
 _REFERENCE = re.compile(r"\b[a-z]{2}-[0-9a-f]{10}\b")
 
@@ -38,9 +37,9 @@ _REFERENCE = re.compile(r"\b[a-z]{2}-[0-9a-f]{10}\b")
 @click.command()
 @click.argument("session")
 @options(
-    ("--if-due", bool, "", "Only if automatic compaction is due."),
-    ("--keep-last", COUNT, "N", "Keep this many exchanges, from a user message on."),
-    ("--focus", str, "TOPIC", "What the summary should focus on.", ""),
+    ("--if-due", bool, "Only if automatic compaction is due."),
+    ("--keep-last N", COUNT, "Keep this many exchanges, from a user message on."),
+    ("--focus TOPIC", str, "What the summary should focus on.", ""),
 )
 @settings_options
 @summarizer_options
@@ -69,14 +68,14 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
     with open_given(given, "write") as store:
         was = store.newest_leaf(store.find(session).id)
         window = window_of(settings, settings.model or was.model)
-        check_cached_prompt(writers, model=window.model, dialect=was.dialect)
+        writers.check_cached_prompt(model=window.model, dialect=was.dialect)
         if native is not None:
             shown = transcript_of(store, was, what="view")
             check_native(native, profile_for(was.dialect, None).name, shown, was.id)
         hide = redactor_of(store, policy=redaction_policy(settings))
-        kept = Session(
+        kept = Session.open(
             store,
-            session_id=was.id,
+            was.id,
             model=Model(
                 window.model,
                 window.tokens,
@@ -99,10 +98,15 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
             views = (0, info.view) if made is None else (made.previous, made.number)
             show_views(info, *_compare_views(store, info, views))
     if as_json:
-        print_json({
-            "session": info.id, "previous": was.id, "view": info.view, **to_builtins(report),
-            "saved": round(report.saved, 4),
-        })  # fmt: skip
+        print_json(
+            {
+                "session": info.id,
+                "previous": was.id,
+                "view": info.view,
+                **to_builtins(report),
+                "saved": round(report.saved, 4),
+            }
+        )
     else:
         show_report(was, info, report)
     return NOT_DONE if report.is_refused else 0
@@ -117,14 +121,18 @@ def show_report(was: SessionInfo, info: SessionInfo, report: Report) -> None:
         picture.line(f"  continues as {clip_id(info.id)}")
     for row in report.references[:1]:
         picture.line(f"  recall one: foldaway recall {row.ref}")
-    for note in dict.fromkeys(report.notes):
+    more = ("--keep-last 1 folds more",) if report.keeps_much else ()
+    for note in dict.fromkeys((*report.notes, *more)):
         picture.note(note)
 
 
 @session_command(
-    ("--views", (click.IntRange(min=0), click.IntRange(min=0)), "A B",
-     "Two views by their numbers; 0 is the log as it is."),
-)  # fmt: skip
+    (
+        "--views A B",
+        (click.IntRange(min=0), click.IntRange(min=0)),
+        "Two views by their numbers; 0 is the log as it is.",
+    )
+)
 def diff(session: str, views: tuple[int, int] | None, as_json: bool, **given: Any) -> int:
     """Show what a compaction did to every message.
 

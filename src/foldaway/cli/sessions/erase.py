@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ import click
 from foldaway.cli import say
 from foldaway.cli.draw import progress_bar
 from foldaway.cli.files import STANDARD, count_of, is_terminal, read_bytes
-from foldaway.cli.inputs import json_option, options, print_json, usage_error
-from foldaway.cli.settings import settings_from
+from foldaway.cli.inputs import confirm, json_option, options, print_json, usage_error
+from foldaway.cli.settings import home_of, settings_from
 from foldaway.cli.stores import clip_id, open_given, store_options
-from foldaway.config import Settings, external_memory, home_folder
+from foldaway.config import Settings, external_memory
 from foldaway.errors import FoldawayError
 from foldaway.memory import FilesProvider, MemoryProvider, memory_folder
-from foldaway.sessions import Erasure, Proof, Tell, erase_words
+from foldaway.sessions import Erasure, erase_words
 
 _SHOWN = 10
 """Places that are listed; --json has all."""
@@ -27,23 +27,25 @@ _SHOWN = 10
 
 @click.command()
 @options(
-    ("--person", str, "NAME",
-     "The key or source of conversations, and the author of messages in others.", ""),
-    ("--project", str, "FOLDER", "All sessions that ran in this folder or inside it."),
-    ("--words", [str], "TEXT",
-     "All messages with these words; may be repeated. `-` reads them from standard input, a line "
-     "each."),
-    ("--also", [str], "PATH",
-     "A file or folder that is checked too, such as a backup; may be repeated."),
-    ("--dry-run", bool, "", "Show what would be erased; nothing is."),
-    ("--yes", bool, "", "Do not ask."),
-)  # fmt: skip
+    ("--person NAME", str, "Key or source of conversations; author of messages in others.", ""),
+    ("--project FOLDER", str, "All sessions that ran in this folder or inside it."),
+    ("--words TEXT", [str], "All messages with these words; repeatable; - reads lines of input."),
+    ("--also PATH", [str], "A file or folder to check too, such as a backup; repeatable."),
+    ("--dry-run", bool, "Show what would be erased; nothing is."),
+    ("--yes", bool, "Do not ask."),
+)
 @store_options
 @json_option
 def erase(
-    person: str, project: str | None, words: Sequence[str], also: Sequence[str], dry_run: bool,
-    yes: bool, as_json: bool, **given: Any,
-) -> int:  # fmt: skip
+    person: str,
+    project: str | None,
+    words: Sequence[str],
+    also: Sequence[str],
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    **given: Any,
+) -> int:
     """Erase the words of a person or a project, and prove it.
 
     Conversations of a person or a project are deleted. In other conversations the messages of the
@@ -70,7 +72,9 @@ def erase(
         if dry_run:
             _print(plan, as_json=as_json)
             return 0
-        if not yes and not _confirm(plan):
+        question, remedy = f"Erase {_counts(plan)} permanently?", "give --yes to erase"
+        remedy = f"{remedy}, or --dry-run to see the list"
+        if not yes and not confirm(question, remedy, lambda: _print_places(plan)):
             return say("nothing was erased", 1)
         with _progress(is_shown=not as_json) as tell:
             places = [*also, *([folder] if folder.exists() else [])]
@@ -87,8 +91,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _memory_folder(given: dict[str, Any]) -> Path:
-    home = Path(given["home"]) if given["home"] else home_folder()
-    return memory_folder(home, settings_from(given).profile)
+    return memory_folder(home_of(given), settings_from(given).profile)
 
 
 @contextmanager
@@ -115,20 +118,11 @@ def _external(settings: Settings) -> Iterator[MemoryProvider]:
 
 
 @contextmanager
-def _progress(*, is_shown: bool) -> Generator[Tell]:
+def _progress(*, is_shown: bool) -> Generator[Callable[[str, int, int], object]]:
     with progress_bar("looking", quiet=not (is_shown and is_terminal(sys.stderr))) as update:
         yield lambda what, done, total: update(
             description=what, completed=done, total=total or None
         )
-
-
-def _confirm(plan: Erasure) -> bool:
-    if not sys.stdin.isatty():
-        raise usage_error(
-            "there is no terminal to ask on; give --yes to erase, or --dry-run to see the list"
-        )
-    _print_places(plan)
-    return click.confirm(f"Erase {_counts(plan)} permanently?", err=True)
 
 
 def _print(done: Erasure, *, as_json: bool) -> None:
@@ -144,11 +138,12 @@ def _print(done: Erasure, *, as_json: bool) -> None:
         click.echo(f"what {clip_id(name)} shares with an erased session stays with it")
     for name in done.cannot_forget:
         click.echo(f"the memory {name} cannot forget: remove the words there", err=True)
-    if done.proof is not None:
-        _print_proof(done.proof)
+    _print_proof(done)
 
 
-def _print_proof(proof: Proof) -> None:
+def _print_proof(done: Erasure) -> None:
+    if (proof := done.proof) is None:
+        return
     size = sum(one.bytes for one in proof.files)
     sought = count_of(proof.words, "text")
     lines = f"{proof.lines:,} of {count_of(proof.of_lines, 'line')}"

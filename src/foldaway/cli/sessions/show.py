@@ -22,9 +22,7 @@ SHOWN_NAMES = 6
 """Roles or tools that fit on a line."""
 
 
-@session_command(
-    ("--most", COUNT, "N", "How many requests the picture shows, the newest ones.", 20)
-)
+@session_command(("--most N", COUNT, "How many requests the picture shows, the newest ones.", 20))
 def show(session: str, most: int, as_json: bool, **given: Any) -> int:
     """Show a session: what it is, its compactions, cache misses and cost.
 
@@ -53,14 +51,19 @@ def show_session(info: SessionInfo, details: SessionDetails, most: int) -> None:
     if info.parent_id:
         parent = f"{clip_id(info.parent_id)} ({info.descent}, m{info.forked_at})"
     rows = (
-        ("id", info.id), ("from", f"{info.source} {info.source_id}".strip()), ("model", info.model),
-        ("goal", info.goal), ("folder", info.cwd),
+        ("id", info.id),
+        ("from", f"{info.source} {info.source_id}".strip()),
+        ("model", info.model),
+        ("goal", info.goal),
+        ("folder", info.cwd),
         ("messages", f"{info.length:,} ({_name_counts(details.roles)})"),
-        ("tokens", f"{info.tokens:,}"), ("tools", _name_counts(details.tools)),
+        ("tokens", f"{info.tokens:,}"),
+        ("tools", _name_counts(details.tools)),
         ("began", format_time(info.started)),
         ("ended", f"{format_time(info.ended)} {info.end_reason}".strip()),
-        ("comes from", parent), ("pinned", ", ".join(f"m{pin.position}" for pin in details.pins)),
-    )  # fmt: skip
+        ("comes from", parent),
+        ("pinned", ", ".join(f"m{pin.position}" for pin in details.pins)),
+    )
     picture.table("lf", [((name, "dim"), shorten(value)) for name, value in rows if value])
     _show_views(picture, details)
     _show_requests(picture, details, most)
@@ -75,11 +78,17 @@ def _show_views(picture: Picture, details: SessionDetails) -> None:
     for view in details.steps:
         state = "shown now" if view.current else "undone" if view.undone else view.reason
         change = saving(view.tokens_before, view.tokens_after)
-        rows.append((
-            (f"{view.number}", "bold green" if view.current else "dim"), short_date(view.created),
-            f"{view.tokens_before:,}", f"{picture.arrow} {view.tokens_after:,}", change,
-            view.summary, (state, "dim"),
-        ))  # fmt: skip
+        rows.append(
+            (
+                (f"{view.number}", "bold green" if view.current else "dim"),
+                short_date(view.created),
+                f"{view.tokens_before:,}",
+                f"{picture.arrow} {view.tokens_after:,}",
+                change,
+                view.summary,
+                (state, "dim"),
+            )
+        )
     names = ("", "made", "tokens", "", "", "summary", "state")
     picture.table("rorrrol", rows, names=names, indent=4)
 
@@ -100,10 +109,15 @@ def _show_requests(picture: Picture, details: SessionDetails, most: int) -> None
         marks = [("compacted", "magenta")] if request.compacted else []
         if request.cache_miss:
             marks += [("  ", "")] * request.compacted + [("cache miss", "bold red")]
-        rows.append((
-            (f"m{request.position}", "dim"), f"{request.input_tokens:,}",
-            picture.meter(read, wide), cost, text_of(*marks),
-        ))  # fmt: skip
+        rows.append(
+            (
+                (f"m{request.position}", "dim"),
+                f"{request.input_tokens:,}",
+                picture.meter(read, wide),
+                cost,
+                text_of(*marks),
+            )
+        )
     names = ("message", "input", "", "cost", "")
     picture.table("rrbrl", rows, names=names, indent=4)
     picture.line((f"    {picture.block} read from the cache   {picture.shade} not in it", "dim"))

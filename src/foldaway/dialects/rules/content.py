@@ -85,11 +85,16 @@ def check_compaction_block(case: Case) -> list[Violation]:
             if seen or part is not message.parts[0] or not _is_allowed_at(message.role, at):
                 what = "a second compaction block" if seen else "the compaction block is not first"
                 found.append(
-                    case.fault(COMPACTION_BLOCK, at, part.at, what,
-                               "keep only the latest, as it came, before all messages or first in "
-                               "its assistant message",
-                               mendable=False)
-                )  # fmt: skip
+                    case.fault(
+                        COMPACTION_BLOCK,
+                        at,
+                        part.at,
+                        what,
+                        "keep only the latest, as it came, before all messages or first in "
+                        "its assistant message",
+                        mendable=False,
+                    )
+                )
             seen = True
     return found
 
@@ -164,9 +169,12 @@ def _clean_around(
 
 def _fault(case: Case, at: int, place: str) -> Violation:
     return case.fault(
-        TEXT_CLEAN, at, place, "the text holds NUL or half of a surrogate pair",
+        TEXT_CLEAN,
+        at,
+        place,
+        "the text holds NUL or half of a surrogate pair",
         "remove NUL; replace the half pair by U+FFFD",
-    )  # fmt: skip
+    )
 
 
 def _note(case: Case, at: int, place: str, dropped: bool = False) -> Action:
@@ -298,9 +306,13 @@ def _clean_part(part: Part, case: Case, as_given: bool) -> Part | None:
             if not _are_clean_arguments(arguments, case):
                 arguments = _clean_arguments(arguments, case)
             return replace(
-                part, id=_clean(part.id), name=_clean(part.name), arguments=arguments, wire=wire,
+                part,
+                id=_clean(part.id),
+                name=_clean(part.name),
+                arguments=arguments,
+                wire=wire,
                 intact=False,
-            )  # fmt: skip
+            )
         case ToolResult():
             inner = [_clean_part(each, case, as_given) for each in part.parts]
             left = tuple(each for each in inner if each is not None)

@@ -78,11 +78,14 @@ def check_unique(case: Case) -> list[Violation]:
         return []
     return [
         case.fault(
-            ID_UNIQUE, at, call.at, f"the call id {quote(call.id)} is used before",
+            ID_UNIQUE,
+            at,
+            call.at,
+            f"the call id {quote(call.id)} is used before",
             "give each call an id of its own, and its result the same",
         )
         for at, call, _ in _repeats(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_unique(case: Case, _: Sequence[Violation]) -> Mended:
@@ -130,11 +133,14 @@ def check_legal(case: Case) -> list[Violation]:
     """Return the calls whose id the profile's pattern refuses; positional ids are no ids."""
     return [
         case.fault(
-            ID_LEGAL, at, call.at, f"the call id {quote(call.id)} is not allowed",
+            ID_LEGAL,
+            at,
+            call.at,
+            f"the call id {quote(call.id)} is not allowed",
             f"use an id that matches {case.profile.id_pattern}, and the same for its result",
         )
         for _, at, call in _illegal(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_legal(case: Case, _: Sequence[Violation]) -> Mended:

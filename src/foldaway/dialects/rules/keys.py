@@ -30,10 +30,25 @@ KEYS_KNOWN = "keys-known"
 CACHE_MARKERS = "cache-markers"
 
 _USUAL = frozenset(
-    {"role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content", "refusal",
-     "type", "id", "call_id", "arguments", "output", "status", "summary", "encrypted_content",
-     "parts"}
-)  # fmt: skip
+    {
+        "role",
+        "content",
+        "tool_calls",
+        "tool_call_id",
+        "name",
+        "reasoning_content",
+        "refusal",
+        "type",
+        "id",
+        "call_id",
+        "arguments",
+        "output",
+        "status",
+        "summary",
+        "encrypted_content",
+        "parts",
+    }
+)
 """Keys that need no second look, unless the profile names them as foreign."""
 _HOLDS_CONTENT = frozenset({"tool_calls", "tool_call_id", "function_call", "parts"})
 _CACHE_KEY = "cache_control"
@@ -50,11 +65,15 @@ def check_foreign(case: Case) -> list[Violation]:
         if type(wire) is dict and not wire.keys() <= usual:
             found.extend(
                 case.fault(
-                    KEYS_FOREIGN, at, key, f"{key!r} does not belong on the wire",
-                    _remedy(key, wire[key]), mendable=not _is_content(key, wire[key]),
+                    KEYS_FOREIGN,
+                    at,
+                    key,
+                    f"{key!r} does not belong on the wire",
+                    _remedy(key, wire[key]),
+                    mendable=not _is_content(key, wire[key]),
                 )
                 for key in _foreign_keys(wire, foreign)
-            )  # fmt: skip
+            )
     return found
 
 
@@ -104,8 +123,10 @@ def check_known(case: Case) -> list[Violation]:
                 if key not in allowed:
                     found.append(_unknown_key(case, at, str(key), key != "function_call"))
     for at, call in case.index.calls:
-        found.extend(_unknown_key(case, at, f"{call.at}.{key}", True)
-                     for key in _extra_keys(call, case.profile.call_keys))  # fmt: skip
+        found.extend(
+            _unknown_key(case, at, f"{call.at}.{key}", True)
+            for key in _extra_keys(call, case.profile.call_keys)
+        )
     return found
 
 
@@ -121,9 +142,13 @@ def mend_known(case: Case, violations: Sequence[Violation]) -> Mended:
 
 def _unknown_key(case: Case, at: int, place: str, mendable: bool) -> Violation:
     return case.fault(
-        KEYS_KNOWN, at, place, f"{place.rpartition('.')[2]!r} is not a known key here", "remove it",
+        KEYS_KNOWN,
+        at,
+        place,
+        f"{place.rpartition('.')[2]!r} is not a known key here",
+        "remove it",
         mendable=mendable,
-    )  # fmt: skip
+    )
 
 
 def _extra_keys(call: ToolCall, known: Mapping[str, frozenset[str]]) -> Iterator[str]:
@@ -192,15 +217,24 @@ def check_markers(case: Case) -> list[Violation]:
     surplus, late = _wrong_markers(case)
     limit = case.profile.cache_markers
     return [
-        case.fault(CACHE_MARKERS, each.at, each.place,
-                   f"more than {limit} cache markers in the request",
-                   "remove the oldest ones from the messages")
+        case.fault(
+            CACHE_MARKERS,
+            each.at,
+            each.place,
+            f"more than {limit} cache markers in the request",
+            "remove the oldest ones from the messages",
+        )
         for each in surplus
     ] + [
-        case.fault(CACHE_MARKERS, each.at, each.place, "a marker of 1h follows one of 5m",
-                   "put longer-lived markers first, or shorten this one")
+        case.fault(
+            CACHE_MARKERS,
+            each.at,
+            each.place,
+            "a marker of 1h follows one of 5m",
+            "put longer-lived markers first, or shorten this one",
+        )
         for each in late
-    ]  # fmt: skip
+    ]
 
 
 def mend_markers(case: Case, _: Sequence[Violation]) -> Mended:

@@ -19,11 +19,15 @@ def check_answered(case: Case) -> list[Violation]:
     """Return the calls without a result before the last step."""
     return [
         case.fault(
-            CALL_ANSWERED, at, call.at, f"the call {quote(call.id)} has no result",
-            "add its result, or remove the call", mendable=_can_stub(call),
+            CALL_ANSWERED,
+            at,
+            call.at,
+            f"the call {quote(call.id)} has no result",
+            "add its result, or remove the call",
+            mendable=_can_stub(call),
         )
         for at, call in _unanswered_before_last_step(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_answered(case: Case, _: Sequence[Violation]) -> Mended:
@@ -35,12 +39,15 @@ def check_pending(case: Case) -> list[Violation]:
     """Return the calls of the last step that have no result yet."""
     return [
         case.fault(
-            CALL_PENDING, at, call.at, f"the call {quote(call.id)} has no result yet",
+            CALL_PENDING,
+            at,
+            call.at,
+            f"the call {quote(call.id)} has no result yet",
             "send the list when all results are there, or add a result that says why not",
             mendable=_can_stub(call),
         )
         for at, call in _unanswered_in_last_step(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_pending(case: Case, _: Sequence[Violation]) -> Mended:

@@ -30,14 +30,17 @@ def check_has_call(case: Case) -> list[Violation]:
     called = _find_callers(case)
     return [
         case.fault(
-            RESULT_HAS_CALL, at, result.at,
+            RESULT_HAS_CALL,
+            at,
+            result.at,
             f"the call {quote(result.call_id)} has its result already"
             if called.get(result.call_id, at) < at
             else f"the result for {quote(result.call_id)} answers no call before it",
-            "remove it, or put back the call that it answers", mendable=something_stays,
+            "remove it, or put back the call that it answers",
+            mendable=something_stays,
         )
         for at, result in orphans
-    ]  # fmt: skip
+    ]
 
 
 def mend_has_call(case: Case, _: Sequence[Violation]) -> Mended:
@@ -87,11 +90,14 @@ def check_adjacent(case: Case) -> list[Violation]:
             where = "in the message directly after the call, before other content"
     return [
         case.fault(
-            RESULTS_ADJACENT, at, result.at,
-            f"the result for {quote(result.call_id)} is out of place", f"put it {where}",
+            RESULTS_ADJACENT,
+            at,
+            result.at,
+            f"the result for {quote(result.call_id)} is out of place",
+            f"put it {where}",
         )
         for at, result in found
-    ]  # fmt: skip
+    ]
 
 
 def mend_adjacent(case: Case, violations: Sequence[Violation]) -> Mended:
@@ -211,12 +217,14 @@ def check_server_tools(case: Case) -> list[Violation]:
     """Return server calls whose turn ended without a result, and results without their call."""
     return [
         case.fault(
-            SERVER_TOOLS_PAIRED, at, part.at,
+            SERVER_TOOLS_PAIRED,
+            at,
+            part.at,
             f"the server tool block {quote(_call_id(part))} has no counterpart",
             "remove it, or put back its counterpart in the same turn",
         )
         for at, part in _list_unpaired(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_server_tools(case: Case, _: Sequence[Violation]) -> Mended:

@@ -43,12 +43,16 @@ def check_known(case: Case) -> list[Violation]:
         return found
     return found + [
         case.fault(
-            ROLE_KNOWN, at, "role", f"{case.model!r} takes no system messages in the list",
-            "put its text into the field `system` of the request", mendable=False,
+            ROLE_KNOWN,
+            at,
+            "role",
+            f"{case.model!r} takes no system messages in the list",
+            "put its text into the field `system` of the request",
+            mendable=False,
         )
         for at, message in enumerate(case.messages)
         if message.role == "system"
-    ]  # fmt: skip
+    ]
 
 
 def mend_known(case: Case, violations: Sequence[Violation]) -> Mended:
@@ -74,21 +78,28 @@ def check_tool_speaker(case: Case) -> list[Violation]:
     messages = case.messages
     found = [
         case.fault(
-            TOOL_SPEAKER, at, call.at, f"the call {quote(call.id)} is not in an assistant message",
-            "give the message the role of who wrote it", mendable=False,
+            TOOL_SPEAKER,
+            at,
+            call.at,
+            f"the call {quote(call.id)} is not in an assistant message",
+            "give the message the role of who wrote it",
+            mendable=False,
         )
         for at, call in case.index.calls
         if messages[at].role != "assistant"
-    ]  # fmt: skip
+    ]
     found += [
         case.fault(
-            TOOL_SPEAKER, at, result.at,
+            TOOL_SPEAKER,
+            at,
+            result.at,
             f"the result for {quote(result.call_id)} is in an assistant message",
-            "give the message the role of who wrote it", mendable=False,
+            "give the message the role of who wrote it",
+            mendable=False,
         )
         for at, result in case.index.results
         if result.kind != "server" and messages[at].role == "assistant"
-    ]  # fmt: skip
+    ]
     return found
 
 
@@ -96,12 +107,15 @@ def check_system_first(case: Case) -> list[Violation]:
     """Return the system messages after the first message, and developer messages anywhere."""
     return [
         case.fault(
-            SYSTEM_FIRST, at, "role", f"a {message.role} message {_describe_problem(message, at)}",
+            SYSTEM_FIRST,
+            at,
+            "role",
+            f"a {message.role} message {_describe_problem(message, at)}",
             "put all of it into one system message at the start",
         )
         for at, message in enumerate(case.messages)
         if message.role == "developer" or (message.role == "system" and at)
-    ]  # fmt: skip
+    ]
 
 
 def mend_system_first(case: Case, _: Sequence[Violation]) -> Mended:
@@ -162,10 +176,13 @@ def check_user_first(case: Case) -> list[Violation]:
         return []
     return [
         case.fault(
-            USER_FIRST, at, "", "the conversation begins with the assistant",
+            USER_FIRST,
+            at,
+            "",
+            "the conversation begins with the assistant",
             "begin with the message of the user that it answers",
         )
-    ]  # fmt: skip
+    ]
 
 
 def mend_user_first(case: Case, _: Sequence[Violation]) -> Mended:
@@ -193,15 +210,24 @@ def check_alternate(case: Case) -> list[Violation]:
         role = message.role
         if role == before and role in _TURNS and _is_same_kind(case, at):
             found.append(
-                case.fault(ROLES_ALTERNATE, at, "", f"follows another {role} message",
-                           "merge the two, or put the reply between them")
-            )  # fmt: skip
+                case.fault(
+                    ROLES_ALTERNATE,
+                    at,
+                    "",
+                    f"follows another {role} message",
+                    "merge the two, or put the reply between them",
+                )
+            )
         elif role == "user" and before == "tool" and not case.profile.user_after_tool:
             found.append(
-                case.fault(ROLES_ALTERNATE, at, "",
-                           "a user message follows a tool message directly",
-                           "put the assistant's reply between them")
-            )  # fmt: skip
+                case.fault(
+                    ROLES_ALTERNATE,
+                    at,
+                    "",
+                    "a user message follows a tool message directly",
+                    "put the assistant's reply between them",
+                )
+            )
         before = role
     return found
 
@@ -283,11 +309,14 @@ def check_no_prefill(case: Case) -> list[Violation]:
         return []
     return [
         case.fault(
-            NO_PREFILL, len(case.messages) - 1, "",
+            NO_PREFILL,
+            len(case.messages) - 1,
+            "",
             f"the request ends with the assistant, which {case.model!r} refuses as a prefill",
-            "append the user's next message, or remove this one", mendable=False,
+            "append the user's next message, or remove this one",
+            mendable=False,
         )
-    ]  # fmt: skip
+    ]
 
 
 RULES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -20,8 +20,7 @@ THOUGHT_SIGNATURE = "thought-signature"
 
 _NOT_OURS = "skip_thought_signature_validator"
 """The signature that Gemini documents for calls that it did not write itself."""
-DROP_BLOCK_HEADERS: Mapping[str, str] = {"anthropic-beta": "thinking-binding-controls-2026-08-01"}
-"""What a request is sent with that asks the provider to drop thinking bound to something else."""
+_DROP_HEADERS = {"anthropic-beta": "thinking-binding-controls-2026-08-01"}
 _LATE = "thinking stands after what it led to"
 
 
@@ -29,12 +28,15 @@ def check_signed(case: Case) -> list[Violation]:
     """Return the thinking blocks without a signature or without data."""
     return [
         case.fault(
-            THINKING_SIGNED, at, part.at, _missing_field(part),
+            THINKING_SIGNED,
+            at,
+            part.at,
+            _missing_field(part),
             "remove the block, or put back what the provider sent",
         )
         for at, part in case.index.thinking
         if not part.signature
-    ]  # fmt: skip
+    ]
 
 
 def mend_signed(case: Case, _: Sequence[Violation]) -> Mended:
@@ -55,11 +57,14 @@ def check_first(case: Case) -> list[Violation]:
     """Return thinking after a call or at the end of a turn, and a tool loop begun without it."""
     found = [
         case.fault(
-            THINKING_FIRST, at, part.at, _LATE,
+            THINKING_FIRST,
+            at,
+            part.at,
+            _LATE,
             "put it back before the call that it led to, or remove it",
         )
         for at, part in _list_late(case)
-    ]  # fmt: skip
+    ]
     return found + _open_loop(case)
 
 
@@ -110,24 +115,29 @@ def _open_loop(case: Case) -> list[Violation]:
         return []
     return [
         case.fault(
-            THINKING_FIRST, start, "",
+            THINKING_FIRST,
+            start,
+            "",
             "thinking is enabled, but the tool loop in progress has none",
             "disable thinking for this request, make it adaptive, or wait for the user's next "
-            "message", mendable=False,
+            "message",
+            mendable=False,
         )
-    ]  # fmt: skip
+    ]
 
 
 def check_bound(case: Case) -> list[Violation]:
     """Return signed thinking after a message that Foldaway wrote, changed, moved or removed."""
     return [
         case.fault(
-            THINKING_BOUND, at, part.at,
+            THINKING_BOUND,
+            at,
+            part.at,
             f"thinking is bound to messages that changed (before message {start})",
             "remove it, or ask the provider to drop such blocks",
         )
         for start, at, part in _list_unbound(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_bound(case: Case, _: Sequence[Violation]) -> Mended:
@@ -187,16 +197,24 @@ def is_set_to_drop(thinking: Any) -> bool:
     return _field(_field(thinking, "block_binding"), "prefix_mismatch_behavior") == "drop_block"
 
 
-def drop_settings(body: Payload) -> Payload:
-    """Return the fields that a request must have so that the provider drops thinking bound to
-    something else; none if it has them. Models that bind thinking think adaptively by default.
+class DropSettings(NamedTuple):
+    """What asks a provider to drop thinking that is bound to something else."""
+
+    fields: Payload
+    headers: Mapping[str, str]
+
+
+def drop_settings(body: Payload) -> DropSettings:
+    """Return the fields and headers that a request must have so that the provider drops thinking
+    bound to something else; none if it has the fields. Models that bind thinking think adaptively
+    by default.
     """
     thinking = body.get("thinking")
     if is_set_to_drop(thinking):
-        return {}
+        return DropSettings({}, {})
     binding = {"prefix_mismatch_behavior": "drop_block"}
     given = cast("Payload", thinking) if isinstance(thinking, dict) else {"type": "adaptive"}
-    return {"thinking": {**given, "block_binding": binding}}
+    return DropSettings({"thinking": {**given, "block_binding": binding}}, _DROP_HEADERS)
 
 
 def _field(value: Any, name: str) -> Any:
@@ -207,11 +225,14 @@ def check_followed(case: Case) -> list[Violation]:
     """Return the reasoning items after which the assistant neither speaks nor calls."""
     return [
         case.fault(
-            REASONING_FOLLOWED, at, part.at, "the reasoning is not followed by what it led to",
+            REASONING_FOLLOWED,
+            at,
+            part.at,
+            "the reasoning is not followed by what it led to",
             "put back the message or call that followed it, or remove it",
         )
         for at, part in _list_unfollowed(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_followed(case: Case, _: Sequence[Violation]) -> Mended:
@@ -244,12 +265,14 @@ def check_call_signature(case: Case) -> list[Violation]:
     """
     return [
         case.fault(
-            THOUGHT_SIGNATURE, at, call.at,
+            THOUGHT_SIGNATURE,
+            at,
+            call.at,
             f"{call.name!r}, the first call of the step, has no thought signature",
             f"put back the signature; for a foreign call the provider takes {_NOT_OURS!r}",
         )
         for at, call in _list_unsigned(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_call_signature(case: Case, _: Sequence[Violation]) -> Mended:

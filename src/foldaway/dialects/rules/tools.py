@@ -43,21 +43,28 @@ def check_declared(case: Case) -> list[Violation]:
     at, call = case.index.calls[0]
     return [
         case.fault(
-            TOOLS_DECLARED, at, call.at, "the request has tool blocks and defines no tools",
-            "add the tool definitions, or send the tool blocks as text", mendable=False,
+            TOOLS_DECLARED,
+            at,
+            call.at,
+            "the request has tool blocks and defines no tools",
+            "add the tool definitions, or send the tool blocks as text",
+            mendable=False,
         )
-    ]  # fmt: skip
+    ]
 
 
 def check_name(case: Case) -> list[Violation]:
     """Return the calls without a name, or with one that the profile's pattern refuses."""
     return _find_nameless(case) + [
         case.fault(
-            NAME_LEGAL, at, call.at, f"the tool name {quote(call.name)} is not allowed",
+            NAME_LEGAL,
+            at,
+            call.at,
+            f"the tool name {quote(call.name)} is not allowed",
             f"use a name that matches {case.profile.name_pattern}",
         )
         for _, at, call in _illegal_names(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_name(case: Case, _: Sequence[Violation]) -> Mended:
@@ -101,12 +108,14 @@ def check_arguments(case: Case) -> list[Violation]:
     """Return the function calls whose arguments are not the JSON of an object."""
     return _find_no_text(case) + [
         case.fault(
-            ARGUMENTS_OBJECT, at, call.at,
+            ARGUMENTS_OBJECT,
+            at,
+            call.at,
             f"the arguments ({len(call.arguments):,} characters) are not a JSON object",
             "write the arguments as the JSON of an object, '{}' where there are none",
         )
         for at, call in _broken_arguments(case)
-    ]  # fmt: skip
+    ]
 
 
 def mend_arguments(case: Case, _: Sequence[Violation]) -> Mended:
@@ -183,14 +192,16 @@ def check_text_only(case: Case) -> list[Violation]:
     """Return the media in tool messages."""
     return [
         case.fault(
-            TOOL_TEXT_ONLY, at, part.at,
+            TOOL_TEXT_ONLY,
+            at,
+            part.at,
             f"{part.kind} content in the result for {quote(result.call_id)}",
             "move it to a user message after the tool messages",
         )
         for at, result in case.index.results
         for part in result.parts
         if type(part) is Media
-    ]  # fmt: skip
+    ]
 
 
 def mend_text_only(case: Case, _: Sequence[Violation]) -> Mended:

@@ -167,17 +167,18 @@ def cue_table(*fields: str) -> CueTable:
             else:
                 longer.setdefault(_key(words), []).append(cue)
     return CueTable(
-        frozenset(single) | frozenset(longer), single, _frozen(longer), _frozen(covers),
-        frozenset(covers), parts,
-    )  # fmt: skip
+        frozenset(single) | frozenset(longer),
+        single,
+        _frozen(longer),
+        _frozen(covers),
+        frozenset(covers),
+        parts,
+    )
 
 
 def _key(words: list[bytes]) -> bytes:
     """Return the word under which a phrase is looked for."""
-    return max(
-        words,
-        key=lambda word: (word not in _MOST_COMMON, word not in _COMMON, len(word)),
-    )
+    return max(words, key=lambda word: (word not in _MOST_COMMON, word not in _COMMON, len(word)))
 
 
 def _frozen(cues: dict[bytes, list[Cue]]) -> Mapping[bytes, tuple[Cue, ...]]:

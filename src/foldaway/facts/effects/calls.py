@@ -6,10 +6,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
+from msgspec import Struct
+
 from foldaway.facts.effects.effect import Action, Effect, effects_of_patch
 from foldaway.facts.effects.run import effects_of_argv, effects_of_command
 from foldaway.facts.effects.scripts import effects_of_script
-from foldaway.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, family_of, first_of, own_name
+from foldaway.facts.tools import (
+    ACTIONS,
+    ARGUMENTS,
+    FAMILIES,
+    Family,
+    Traits,
+    command_of,
+    family_of,
+    first_of,
+    own_name,
+    read_arguments,
+)
+from foldaway.transcript import ToolCall
 
 _BACKGROUND = frozenset(ARGUMENTS["background"])
 SOURCES = ARGUMENTS["sources"]
@@ -19,6 +33,61 @@ _PATCHES = ARGUMENTS["patches"]
 _WRITTEN = ARGUMENTS["written"]
 _MAX_PATHS = 1_000
 """Of one call; chosen, it bounds the time."""
+
+
+class ToolUse(Struct, frozen=True):
+    """A tool by its name in any spelling, and the arguments that it is given, by what they mean.
+
+    The meanings are those of `[arguments]` in `tools.toml`.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] = {}
+
+    @property
+    def family(self) -> Family:
+        """The kind of tool."""
+        return family_of(self.name)
+
+    @property
+    def traits(self) -> Traits:
+        """What tools of its kind do."""
+        return FAMILIES[self.family]
+
+    @property
+    def path(self) -> str:
+        """The path that it is about, "" if there is none."""
+        return path_of(self.arguments)
+
+    @property
+    def command(self) -> str:
+        """The command line that it runs; of `bash -lc LINE` as a list, the line."""
+        return command_of(self.arguments)
+
+    def first(self, *meanings: str) -> str:
+        """Return the first argument with one of these meanings, as text, otherwise ""."""
+        return first_of(self.arguments, *(name for one in meanings for name in ARGUMENTS[one]))
+
+    def find(self, *meanings: str) -> str:
+        """Return the name of the first argument with one of these meanings, "" if none is given."""
+        names = (name for one in meanings for name in ARGUMENTS[one])
+        return next((name for name in names if self.arguments.get(name)), "")
+
+    def find_texts(self, *meanings: str) -> list[str]:
+        """Return the names of the arguments with one of these meanings that are texts."""
+        names = (name for one in meanings for name in ARGUMENTS[one])
+        return [name for name in names if isinstance(self.arguments.get(name), str)]
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Return what it does to files."""
+        return effects_of_call(self.name, self.arguments)
+
+
+def use_of(call: ToolCall) -> ToolUse:
+    """Return a call as the use of a tool; of one that takes free text, that is its `input`."""
+    if call.kind == "custom":
+        return ToolUse(call.name, {"input": call.arguments})
+    return ToolUse(call.name, read_arguments(call.arguments))
 
 
 def path_of(arguments: Mapping[str, Any]) -> str:

@@ -11,9 +11,20 @@ from msgspec import Struct
 from foldaway._core import Regex
 
 Action: TypeAlias = Literal[
-    "read", "create", "write", "change", "append", "delete", "rename", "mkdir",
-    "chdir", "branch", "commit", "start", "stop",
-]  # fmt: skip
+    "read",
+    "create",
+    "write",
+    "change",
+    "append",
+    "delete",
+    "rename",
+    "mkdir",
+    "chdir",
+    "branch",
+    "commit",
+    "start",
+    "stop",
+]
 
 
 class Effect(Struct, frozen=True, gc=False):

@@ -132,9 +132,7 @@ def parse(text: str) -> list[Item]:
 class _Line:
     """The command that is being read, and where its list began."""
 
-    __slots__ = (
-        "in_case", "list_at", "list_item", "outer", "redirects", "testing", "words",
-    )  # fmt: skip
+    __slots__ = ("in_case", "list_at", "list_item", "outer", "redirects", "testing", "words")
 
     def __init__(self, at: int, item: int) -> None:
         self.words: list[Word] = []

@@ -53,6 +53,7 @@ class _Programs(Struct, frozen=True):
     formatters: dict[str, str]
     wrappers: dict[str, Wrapper]
     looks: dict[str, str]
+    purposes: dict[str, str]
     git_takes: str
 
 

@@ -33,9 +33,14 @@ _CLOSING = frozenset(("done", "}", "fi", "esac"))
 _MAX_WRAPPERS = 12
 """Programs such as `sudo`, `env` and `timeout` before the real one; chosen, it bounds a loop."""
 _KNOWN = (
-    frozenset(HANDLERS) | frozenset(WRAPPERS) | _SHELLS | _PREFIXES | _DECLARING | _MOVING
+    frozenset(HANDLERS)
+    | frozenset(WRAPPERS)
+    | _SHELLS
+    | _PREFIXES
+    | _DECLARING
+    | _MOVING
     | {"for", "read"}
-)  # fmt: skip
+)
 """Words that a command can begin with that has an effect, unless it has redirections."""
 
 
@@ -70,9 +75,7 @@ def effects_of_argv(argv: list[str]) -> tuple[Effect, ...]:
 
 
 class _Run:
-    __slots__ = (
-        "base", "behind", "depth", "effects", "left", "made", "scopes", "variables",
-    )  # fmt: skip
+    __slots__ = ("base", "behind", "depth", "effects", "left", "made", "scopes", "variables")
 
     def __init__(self) -> None:
         self.base: str | None = ""

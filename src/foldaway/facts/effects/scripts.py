@@ -33,8 +33,12 @@ _ACTIONS: dict[str, Action] = {
 }
 _HINTS = ("open(", "Path(", "os.", "shutil.", "fs.", "write_text(")
 _MODES: tuple[tuple[str, Action], ...] = (
-    ("w", "write"), ("x", "create"), ("a", "append"), ("+", "change"), ("", "read"),
-)  # fmt: skip
+    ("w", "write"),
+    ("x", "create"),
+    ("a", "append"),
+    ("+", "change"),
+    ("", "read"),
+)
 
 
 def effects_of_script(code: str) -> tuple[Effect, ...]:

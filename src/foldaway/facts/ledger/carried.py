@@ -9,8 +9,11 @@ from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, Entry, Section, Summary
 
 _RANKED: dict[Section, FactKind] = {
-    "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",
-}  # fmt: skip
+    "critical": "line",
+    "completed": "command",
+    "decisions": "decision",
+    "resolved": "question",
+}
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
 """Of one carried line."""
@@ -26,12 +29,7 @@ def carried_facts(summary: Summary) -> tuple[Fact, ...]:
     return tuple(
         [
             Fact(
-                kind,
-                text,
-                source,
-                number - len(rows),
-                terms=terms_of(text, _MOST_TERMS),
-                head=head,
+                kind, text, source, number - len(rows), terms=terms_of(text, _MOST_TERMS), head=head
             )
             for number, (kind, text, source, head) in enumerate(rows)
         ]

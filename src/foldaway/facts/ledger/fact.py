@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import Redact, Regex
+from foldaway._core import Redact, Regex, TokenCounter
 from foldaway.facts.effects.effect import Effect
 
 FactKind: TypeAlias = Literal[
-    "ask", "instructions", "constraint", "question", "decision", "said", "reply",
-    "file", "edit", "place", "command", "error", "test", "todo", "line",
-]  # fmt: skip
+    "ask",
+    "instructions",
+    "constraint",
+    "question",
+    "decision",
+    "said",
+    "reply",
+    "file",
+    "edit",
+    "place",
+    "command",
+    "error",
+    "test",
+    "todo",
+    "line",
+]
 """What a fact tells.
 
 ask         what the user wrote, verbatim
@@ -39,6 +53,8 @@ line        a line of a result, of arguments or of prose that may be needed agai
 
 HEAD_CHARS = 90
 """Of the call or speaker that a line stands under, in characters."""
+LOOKED = 0.1
+"""The worth of a command that only looked at something: less than any term."""
 ROW = "row"
 """The key of a line that tells one item of data: it may be shortened between its fields."""
 _TOGETHER = 200
@@ -70,9 +86,8 @@ class Fact(Struct, frozen=True, gc=False):
 
 
 _TOLD = frozenset(
-    {"ask", "instructions", "constraint", "question", "decision", "said", "reply", "todo",
-     "edit"}
-)  # fmt: skip
+    {"ask", "instructions", "constraint", "question", "decision", "said", "reply", "todo", "edit"}
+)
 
 
 def is_piece(fact: Fact) -> bool:
@@ -112,9 +127,13 @@ def _with_texts(fact: Fact, changed: Callable[[str], str]) -> Fact:
             effect, path=changed(effect.path), to=changed(effect.to), detail=changed(effect.detail)
         )
     return replace(
-        fact, text=changed(fact.text), key=changed(fact.key), head=changed(fact.head),
-        was=changed(fact.was), effect=effect,
-    )  # fmt: skip
+        fact,
+        text=changed(fact.text),
+        key=changed(fact.key),
+        head=changed(fact.head),
+        was=changed(fact.was),
+        effect=effect,
+    )
 
 
 def _all_texts(fact: Fact) -> tuple[str, ...]:
@@ -161,6 +180,27 @@ class Ask(Struct, frozen=True, gc=False):
     answered_by: str = ""
     answer: str = ""
     """How that reply begins, if a short question was asked."""
+    question: str = ""
+    """What the agent had asked, if this is a short answer to it."""
+
+    @property
+    def settled(self) -> str:
+        """A short question with its answer, by the user or by the agent; "" if this is none."""
+        if self.answer:
+            return f"{self.fact.text} -> {self.answer}"
+        return f"{self.question} -> {self.fact.text}" if self.question else ""
+
+
+_MANY_FILES = 12
+"""From this many changed files on a session is complex; chosen."""
+_MANY_FAILURES = 3
+"""So many changed files, or so many open failures, make a session complex."""
+_WAITED_COMMANDS = 10
+"""Other commands after which a process that the agent only waited for counts as ended; chosen."""
+_SAMPLED = 200
+"""Lines that the cost of a character is measured by; chosen."""
+_SAMPLE_CHARS = 8_000
+"""Lines, and characters of them, that the cost of a character is measured by."""
 
 
 class Ledger(Struct, frozen=True):
@@ -203,17 +243,64 @@ class Ledger(Struct, frozen=True):
     running: dict[str, Fact] = {}
     lines: dict[str, Fact] = {}
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether a session holds much at once: many files changed, several open failures."""
+        touched = sum(state.is_touched for state in self.files.values())
+        return touched >= _MANY_FILES or len(self.errors) >= _MANY_FAILURES
 
-_MANY_FILES = 12
-"""From this many changed files on a session is complex; chosen."""
-_MANY_FAILURES = 3
-"""So many changed files, or so many open failures, make a session complex."""
+    def running_now(self) -> list[Fact]:
+        """Return the processes that run at the end of the log."""
+        ran = [fact.at for fact in self.commands]
+        return [
+            fact
+            for fact in self.running.values()
+            if not fact.worth or sum(at > fact.at for at in ran) < _WAITED_COMMANDS
+        ]
+
+    def last_test(self) -> Fact | None:
+        """Return how the last test run ended."""
+        return max(self.tests.values(), key=lambda fact: fact.at, default=None)
+
+    def known_files(self) -> dict[str, FileState]:
+        """Return the files of a ledger; one that was named from its folder and by its whole path is
+        one.
+        """
+        folder = self.directory.text if self.directory is not None else ""
+        whole = [path for path in self.files if path.startswith("/")]
+        found: dict[str, FileState] = {}
+        for path, state in self.files.items():
+            name = path if path.startswith(("/", "~")) else _whole(path, whole, folder)
+            held = found.pop(name, None)
+            found[name] = state if held is None else _joined(held, state)
+        return found
+
+    def tokens_per_char(self, counter: TokenCounter) -> float:
+        """Return what a character of the ledger's facts costs, by a sample of them."""
+        facts = [*islice(self.lines.values(), _SAMPLED), *(ask.fact for ask in self.asks[:8])]
+        text = "\n".join([fact.text for fact in facts])[:_SAMPLE_CHARS]
+        return max(counter.count(text) / len(text), 0.1) if text else 0.3
 
 
-def is_complex(ledger: Ledger) -> bool:
-    """Return whether a session holds much at once: many files changed, several open failures."""
-    touched = sum(state.is_touched for state in ledger.files.values())
-    return touched >= _MANY_FILES or len(ledger.errors) >= _MANY_FAILURES
+def _whole(path: str, whole: Iterable[str], folder: str) -> str:
+    """Return the one whole path that a path is the end of; itself if none or several are."""
+    if "/" not in path:
+        ends = [one for one in whole if folder and one == posixpath.join(folder, path)]
+    else:
+        ends = [one for one in whole if one.endswith(f"/{path}")]
+    return ends[0] if len(ends) == 1 else path
+
+
+def _joined(one: FileState, other: FileState) -> FileState:
+    # as everywhere, a look does not count as the last thing that was done to a changed file
+    older, newer = sorted((one, other), key=lambda state: (state.is_touched, state.at))
+    return replace(
+        newer,
+        read=one.read + other.read,
+        changed=one.changed + other.changed,
+        created=one.created or other.created,
+        renamed_from=newer.renamed_from or older.renamed_from,
+    )
 
 
 KEPT_ASKS = 400

@@ -108,8 +108,20 @@ _FEW = 24
 _NUMBERED = Regex(r"\s*(\d{1,6})(?:→|\||\t|:(?!\d))")
 """What tools put before the lines of a file."""
 _MODIFIERS = ("export ", "pub ", "public ", "private ", "static ", "async ", "default ")
-_DEFINERS = ("def", "class", "func", "function", "fn", "interface", "type", "struct", "enum",
-             "trait", "impl", "module")  # fmt: skip
+_DEFINERS = (
+    "def",
+    "class",
+    "func",
+    "function",
+    "fn",
+    "interface",
+    "type",
+    "struct",
+    "enum",
+    "trait",
+    "impl",
+    "module",
+)
 _DEFINES = Regex(
     rf"^(?:\s*\d{{1,6}}[→|:\t] ?)?(?:{'|'.join(_MODIFIERS)})*(?:{'|'.join(_DEFINERS)})\b"
 )
@@ -119,11 +131,32 @@ _DEFINITION_STARTS = frozenset(word[0] for word in _DEFINITION_WORDS)
 
 
 _IDLE = (
-    "Chunk ID:", "Wall time:", "Original token count:", "Process exited with", "Process running",
-    "Total output lines:", "(Open file:", "(Current directory:", "bash-$", "</content>", "<path>",
-    "<type>", "(End of file", "Shell cwd was reset", "index ", "agentId:", "<usage>",
-    "ok  \t", "ok \t", "--- PASS", "PASS", "✓", "✔", "=== RUN", "?   \t",
-)  # fmt: skip
+    "Chunk ID:",
+    "Wall time:",
+    "Original token count:",
+    "Process exited with",
+    "Process running",
+    "Total output lines:",
+    "(Open file:",
+    "(Current directory:",
+    "bash-$",
+    "</content>",
+    "<path>",
+    "<type>",
+    "(End of file",
+    "Shell cwd was reset",
+    "index ",
+    "agentId:",
+    "<usage>",
+    "ok  \t",
+    "ok \t",
+    "--- PASS",
+    "PASS",
+    "✓",
+    "✔",
+    "=== RUN",
+    "?   \t",
+)
 """What runners print around the output, and tests that passed: counted elsewhere."""
 _IDLE_STARTS = frozenset(start[0] for start in _IDLE)
 

@@ -12,7 +12,7 @@ from foldaway.facts.effects.programs import PROGRAMS
 from foldaway.facts.ledger.lines import cut, whole_words
 from foldaway.facts.tables import WORDS
 from foldaway.facts.tools import FAMILIES, Family
-from foldaway.reduction import Signs, signals
+from foldaway.reduction import Signs, error_lines, exit_status, has_diagnostics
 
 _LOOKS = Regex(
     "(?:"
@@ -54,6 +54,8 @@ def _unquoted(command: str) -> str:
 
 _MOST_ERRORS = 12
 """Lines that are kept of one failure."""
+_ERROR_CHARS = 400
+"""The most of one of them."""
 _LOG_LINE = Regex(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d")
 """A line with a time is what a program logged; it does not say that the program failed."""
 _HEAD_CHARS = 400
@@ -62,11 +64,34 @@ _FRAME_CHARS = 1_000
 """Within so much the lines that a runner puts before the output end."""
 _WHOLE_CHARS = 300
 """A refusal without an error line is identified by its start."""
-_FAILURES = Signs((
-    "rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
-    "Traceback", "ERR", "not ok ", "imed out", "borted", "ailure", "FATAL", "\nE  ", "✗", "✖", "✘",
-    "✕", "❌", "\n×", "\n ×",
-))  # fmt: skip
+_FAILURES = Signs(
+    (
+        "rror",
+        "FAIL",
+        "ailed",
+        "xception",
+        "atal",
+        "anic",
+        "not found",
+        "enied",
+        "o such",
+        "Traceback",
+        "ERR",
+        "not ok ",
+        "imed out",
+        "borted",
+        "ailure",
+        "FATAL",
+        "\nE  ",
+        "✗",
+        "✖",
+        "✘",
+        "✕",
+        "❌",
+        "\n×",
+        "\n ×",
+    )
+)
 _REJECTIONS = WORDS["rejections"]
 _UNDONE = WORDS["undone"]
 _REFUSALS = tuple(_UNDONE | WORDS["refusals"])
@@ -94,6 +119,8 @@ class CallOutcome(Struct, frozen=True):
     """The lines that tell what went wrong."""
     undone: bool = False
     """An editor says that it left the file as it was."""
+    is_flagged: bool = False
+    """The host says by its flag that the call failed."""
 
 
 def outcome_of(
@@ -104,7 +131,7 @@ def outcome_of(
     With `by_status` no lines are looked for.
     """
     traits = FAMILIES[family]
-    code = signals.exit_status(output)
+    code = exit_status(output)
     first = _first_line(output)
     start = first.lower()
     looked = is_look(command) if command else traits.looks
@@ -129,6 +156,7 @@ def outcome_of(
         _running_in(output) if may_run else "",
         errors,
         undone=refused and any(words in start for words in _UNDONE),
+        is_flagged=is_error,
     )
 
 
@@ -142,14 +170,14 @@ def _of_work(output: str, code: int | None, *, refused: bool) -> tuple[str, ...]
     """Return the lines that tell what went wrong; a status of 0 says that nothing did."""
     if code == 0 or not (code or refused or _has_sign(output)):
         return ()
-    found = signals.error_lines(output, _MOST_ERRORS)
+    found = error_lines(output, _MOST_ERRORS, shown_chars=_ERROR_CHARS)
     if code is None and not refused and all(map(_LOG_LINE.search, found)):
         return ()
-    return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)
+    return tuple(whole_words(line, _ERROR_CHARS) for line in found)
 
 
 def _has_sign(output: str) -> bool:
-    return _FAILURES.any_in(output) or signals.has_diagnostics(output)
+    return _FAILURES.any_in(output) or has_diagnostics(output)
 
 
 def _first_line(output: str) -> str:

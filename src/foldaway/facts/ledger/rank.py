@@ -6,7 +6,7 @@ half of the sessions: `python bench/quality.py` measures what they keep (far and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
 from msgspec import Struct
@@ -54,6 +54,9 @@ that it is one."""
 _LATEST_ASKS, _MOST_LATEST_WORDS, _LEAST_LATEST_CHARS = 3, 12, 5
 """How many requests are the newest, how many of their words count, and how long these are: shorter
 ones are parts of other words. Three as in what a model is told; the others are chosen."""
+_MOST_OTHERS = 0.6
+"""Of the requests before: a word that more of them have distinguishes no topic, though all of the
+newest have it; chosen."""
 
 
 _IS_NUMBER = Regex(r"[\x00-@\[-`{-\x7f]+\Z")
@@ -80,7 +83,7 @@ class TermWeights(dict[str, float]):
         self,
         ledger: Ledger,
         shown: frozenset[str],
-        topic: Callable[[str], float] | None,
+        topic: Topic | None,
         carried: Sequence[Fact] = (),
         asked: Iterable[str] = (),
     ) -> None:
@@ -136,14 +139,16 @@ class TermWeights(dict[str, float]):
                 elif _HAS_DIGIT.search(term):
                     weight += _ID
             if topic is not None:
-                weight += topic(term)
+                weight += topic.worth(term)
             self[term] = weight * _SHOWN if term in shown else weight
 
 
 def choose(
-    candidates: Iterable[Candidate], weights: TermWeights, room_chars: float,
+    candidates: Iterable[Candidate],
+    weights: TermWeights,
+    room_chars: float,
     told: Iterable[str] = (),
-) -> list[Candidate]:  # fmt: skip
+) -> list[Candidate]:
     """Return candidates that fit, best first: most new worth for each character.
 
     `told` are terms that stand in the summary anyway. What a candidate adds falls as others are
@@ -206,33 +211,59 @@ def _shortened(row: Candidate, most: int) -> Candidate:
     return Candidate(fact, row.base + _ROW, len(text) + len(fact.head))
 
 
-def on_topic(focus: str, asks: Sequence[str] = ()) -> Callable[[str], float] | None:
-    """Return how much a term speaks of the topic: of the focus, or of the newest of the requests if
-    there is none. None if nothing is known of a topic.
+class Topic(Struct, frozen=True):
+    """What the work is about: words of a focus that somebody gave, or of the newest requests."""
+
+    words: tuple[str, ...]
+    is_given: bool = False
+    """Whether it is a focus."""
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text speaks of it."""
+        small = text.casefold()
+        for word in self.words:  # noqa: SIM110 a generator costs more
+            if word in small:
+                return True
+        return False
+
+    def share_in(self, text: str) -> float:
+        """Return of how many of its words a text speaks, from 0.0 to 1.0."""
+        small = text.casefold()
+        return sum(word in small for word in self.words) / len(self.words)
+
+    def worth(self, term: str) -> float:
+        """Return what a term is worth more for it."""
+        return (_ON_TOPIC if self.is_given else _LATELY) * self.is_in(term)
+
+
+def find_topic(focus: str, asks: Sequence[str] = ()) -> Topic | None:
+    """Return the topic: the focus, or what the newest of the requests are about if there is none.
+    None if nothing is known of a topic.
     """
     words = [word for word in _WORD.findall(focus.casefold()) if len(word) > 2]
-    weight = _ON_TOPIC
-    if not words:
-        words, weight = _latest_words(asks), _LATELY
-    if not words:
-        return None
-
-    def worth(term: str) -> float:
-        text = term.casefold()
-        return weight * any(word in text for word in words)
-
-    return worth
+    if words:
+        return Topic(tuple(words), is_given=True)
+    latest = _latest_words(asks)
+    return Topic(tuple(latest)) if latest else None
 
 
 def _latest_words(asks: Sequence[str]) -> list[str]:
     """Return words of the newest requests that most of the others do not have."""
     said = [frozenset(_WORD.findall(ask.casefold())) for ask in asks]
+    newest, others = said[-_LATEST_ASKS:], said[:-_LATEST_ASKS]
     latest = dict.fromkeys(
         word for ask in asks[: -_LATEST_ASKS - 1 : -1] for word in _WORD.findall(ask.casefold())
     )
     rare = [
         word
         for word in latest
-        if len(word) >= _LEAST_LATEST_CHARS and 2 * sum(word in one for one in said) <= len(said)
+        if len(word) >= _LEAST_LATEST_CHARS
+        and (
+            2 * sum(word in one for one in said) <= len(said)
+            or (
+                all(word in one for one in newest)
+                and sum(word in one for one in others) <= _MOST_OTHERS * len(others)
+            )
+        )
     ]
     return rare[:_MOST_LATEST_WORDS]

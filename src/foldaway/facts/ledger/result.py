@@ -9,42 +9,25 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import constraints
-from foldaway.facts.effects.calls import SOURCES, effects_of_call
+from foldaway.facts.effects.calls import SOURCES, effects_of_call, use_of
 from foldaway.facts.effects.effect import Effect, base_name, part_of_patch
+from foldaway.facts.effects.programs import PROGRAMS
 from foldaway.facts.frame import before_note
-from foldaway.facts.ledger.fact import (
-    HEAD_CHARS,
-    ROW,
-    Fact,
-    FactKind,
-    Past,
-)
+from foldaway.facts.ledger.fact import HEAD_CHARS, LOOKED, ROW, Fact, FactKind, Past
 from foldaway.facts.ledger.lines import cut, lines_of, terms_of
-from foldaway.facts.ledger.outcome import (
-    COMMAND_CHARS,
-    command_key,
-    cut_apart,
-    outcome_of,
-)
-from foldaway.facts.ledger.update import task_told, todo_text
+from foldaway.facts.ledger.outcome import COMMAND_CHARS, command_key, cut_apart, outcome_of
+from foldaway.facts.ledger.tasks import task_told, todo_text
 from foldaway.facts.printed import refusal_in, without_wrapper
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import without_blocks
 from foldaway.facts.tables import WORDS
-from foldaway.facts.tools import (
-    ARGUMENTS,
-    FAMILIES,
-    Family,
-    arguments_given,
-    family_of,
-    first_of,
-    scalar_words,
-)
-from foldaway.reduction import signals
+from foldaway.facts.tools import ARGUMENTS, FAMILIES, Family, family_of, first_of, scalar_words
+from foldaway.reduction import TestCounts, failing_tests, test_counts
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 _TARGET_CHARS = 160
@@ -72,23 +55,12 @@ _CHANGED = 4.0
 """A command that changed a file."""
 _RAN = 4.0
 """A command of which neither is known."""
-_LOOKED = 0.1
-"""A command that only looked: less than any term."""
 _STARTED = Regex(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
+_TESTS, _TELLS, _PUSHES, _REWRITES, _PULLS = (
+    Regex(PROGRAMS.purposes[one]) for one in ("tests", "tells", "pushes", "rewrites", "pulls")
+)
 _STATUS_OVER = Regex(r"<status>(?:completed|failed|killed|stopped)")
-_PUSHES = Regex(r"\bgit (?:-C \S+ )?push\b")
-_REWRITES = Regex(
-    r"\bgit (?:-C \S+ )?(?:rebase|reset --(?:hard|soft|mixed|keep)|pull [^\n;&|]*--rebase)\b"
-)
-_TESTS = Regex(
-    r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|tox|ctest|unittest)\b"
-    r"|\b(?:go|cargo|dotnet|swift|deno|bun|gradle|gradlew|mvn|sbt|bazel|mise|make|npm|pnpm|yarn)"
-    r"(?: run)?(?: -\S+)* [\w:-]*test"
-)
-"""Commands that run tests, by their names."""
-_TELLS = Regex(r"\b(?:git (?:-C \S+ )?(?:commit|tag)|gh|glab) ")
-"""Commands whose arguments are words for somebody."""
 _PASSED = Regex(r"\bok\b|\bOK\b|\bPASS(?:ED)?\b|\bpassed\b|\b0 fail")
 """How the end of a test run says that all is well, if it is not one that is counted."""
 _END_CHARS = 2_000
@@ -97,7 +69,6 @@ _PRINTED_CHARS = 100
 """Of a command's output that is told beside it; chosen, about a line."""
 _SAID_CHARS = 300
 """Of what the user said when they rejected a call; chosen, rules are as long at most."""
-_PULLS = Regex(r"\b(?:gh pr|glab mr) (?:create|view|edit)\b")
 _PULL = Regex(r"https?://[^\s\"'<>]{1,200}/(?:pull|merge_requests)/\d{1,9}")
 _COMMITTED = Regex(r"^\[([^\s\]]{1,200})(?: \([^)\n]*\))? ([0-9a-f]{7,40})\] ", re.MULTILINE)
 """How git tells the branch and the id of a commit that it made."""
@@ -139,8 +110,78 @@ def facts_of_result(
     With the `past` of a log that is read from its end, commands that only looked at something tell
     nothing, and what an older run of a command printed is not read.
     """
-    one = _Result(message, result, call, lines=lines, past=past)
+    called = _called(call, result)
+    one = _Result(message, result, called, lines=lines, past=past)
     return one.facts() if past is None or not one.only_looked() else ()
+
+
+class _Called(Struct, frozen=True):
+    """What was called, as far as it says what was done."""
+
+    name: str
+    family: Family
+    arguments: Mapping[str, Any] = {}
+    given: str | None = None
+    """The arguments as they came; None if the call is not known."""
+    process: str = ""
+    """The running process that it looks at or talks to."""
+    line: str = ""
+    """The command line, if it runs one."""
+    command: str = ""
+    """The command line as it is told."""
+    line_key: str = ""
+    """What the command line is known by when it comes again."""
+
+    def key(self, effects: tuple[Effect, ...]) -> str:
+        """Return what the call is known by when it comes again."""
+        if self.process:
+            return f"{self.name} {self.process}"
+        return self.line_key if self.line else self.target(effects)
+
+    def target(self, effects: tuple[Effect, ...]) -> str:
+        """Return what it was about: its tool and file, or its tool and first argument."""
+        for effect in effects:
+            if effect.path:
+                return f"{self.name} {effect.path}"
+        given = self.given or ""
+        return (
+            self.name if given in ("", "{}") else f"{self.name} {cut_apart(given, _TARGET_CHARS)}"
+        )
+
+    def action(self) -> str:
+        """Return what the call of an unknown tool did, unless its name says that it only looked."""
+        parts = _NAME_PARTS.split(self.name.lower())
+        if self.family != "other" or not _LOOKING.isdisjoint(parts):
+            return ""
+        return f"{self.name} {cut(self.given or '', COMMAND_CHARS)}"
+
+    def runs_tests(self) -> bool:
+        """Return whether the command line runs tests, by its words before any that it only tells
+        somebody, as in the message of a commit.
+        """
+        told = _TELLS.search(self.line)
+        return bool(_TESTS.search(self.line, 0, told.start() if told else len(self.line)))
+
+
+def _called(call: ToolCall | None, result: ToolResult) -> _Called:
+    """Return what a result answers; of an unknown call the name that the result gives."""
+    name = call.name if call is not None else result.name
+    family: Family = family_of(name) if name else "other"
+    if call is None:
+        return _Called(name, family)
+    arguments = use_of(call).arguments
+    process = ""
+    if family == "process":
+        known = (scalar_words(arguments.get(key)) for key in _PROCESS_KEYS)
+        process = next(filter(None, known), "")
+    runs = FAMILIES[family].runs and not process
+    line = first_of(arguments, *_COMMAND_KEYS) if runs else ""
+    if not line:
+        return _Called(name, family, arguments, call.arguments, process)
+    known_by = command_key(line)
+    return _Called(
+        name, family, arguments, call.arguments, "", line, cut(line, COMMAND_CHARS), known_by
+    )
 
 
 class _Result:
@@ -150,69 +191,49 @@ class _Result:
         self,
         message: Message,
         result: ToolResult,
-        call: ToolCall | None,
+        called: _Called,
         *,
         lines: bool,
         past: Past | None,
     ) -> None:
-        self.reads_lines, self.past, self.is_error = lines, past, result.is_error
         self.source, self.at = message.label, message.position
+        self.called, self.reads_lines, self.past = called, lines, past
         given = [part.text for part in result.parts if isinstance(part, Text)]
         text = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
         self.output = without_wrapper(text)
-        self.call = call
-        self.name = call.name if call is not None else result.name
-        self.arguments: Mapping[str, Any] = arguments_given(call) if call is not None else {}
-        self.family: Family = family_of(self.name) if self.name else "other"
-        self.process = self._process()
-        self.line = "" if self.process else self._line()
-        self.command = cut(self.line, COMMAND_CHARS) if self.line else ""
-        self.line_key = command_key(self.line) if self.line else ""
-        is_old = past is not None and bool(self.line) and self.line_key in past.ran
+        is_old = past is not None and bool(called.line) and called.line_key in past.ran
         self.end = outcome_of(
-            self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
+            called.family, called.line, self.output, is_error=result.is_error, by_status=is_old
         )
         counts = lines or past is None
-        runs = bool(self.line or self.process) and not self.end.looked
-        self.tests = signals.test_counts(self.output) if runs and counts else None
+        runs = bool(called.line or called.process) and not self.end.looked
+        self.tests = test_counts(self.output) if runs and counts else None
         if self.tests is not None and self.end.code in (None, 0) and self._passed(self.tests):
             self.end = replace(self.end, failed=False, errors=())  # what tests print on purpose
 
     @staticmethod
-    def _passed(counts: signals.TestCounts) -> bool:
+    def _passed(counts: TestCounts) -> bool:
         return bool(counts.passed) and not counts.failed
 
     def only_looked(self) -> bool:
         """Return whether a command looked at something, found it, and did not go elsewhere."""
-        end = self.end
-        return bool(self.line) and end.looked and not (end.failed or "cd " in self.line)
-
-    def _process(self) -> str:
-        """Return which running process a call looks at or talks to."""
-        if self.family != "process":
-            return ""
-        return next(
-            (known for key in _PROCESS_KEYS if (known := scalar_words(self._given(key)))), ""
-        )
-
-    def _given(self, key: str) -> Any:
-        return self.arguments.get(key)
-
-    def _line(self) -> str:
-        if not FAMILIES[self.family].runs:
-            return ""
-        return first_of(self.arguments, *_COMMAND_KEYS)
+        end, line = self.end, self.called.line
+        return bool(line) and end.looked and not (end.failed or "cd " in line)
 
     def facts(self) -> Iterator[Fact]:
         """Yield what the call did, how it ended, and the lines that may be needed again."""
-        effects = effects_of_call(self.name, self.arguments) if self.call is not None else ()
+        effects = (
+            effects_of_call(self.called.name, self.called.arguments)
+            if self.called.given is not None
+            else ()
+        )
         if self.end.rejected:
             yield from self._rejection(effects)
             return
-        key = self._key(effects)
+        key = self.called.key(effects)
         yield from self._did(effects, key)
         yield from self._ended(key)
-        if FAMILIES[self.family].tasks:
+        if FAMILIES[self.called.family].tasks:
             yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)
@@ -223,18 +244,18 @@ class _Result:
         """
         first = self.end.rejected
         said = first if first.startswith(_ABORTED) else cut(refusal_in(self.output), _SAID_CHARS)
-        target = self._target(effects)
-        if not self.command and len(target) > HEAD_CHARS and "/" in target:
-            target = f"{self.name} …/{base_name(target)}"
-        what = cut(self.command or target, HEAD_CHARS)
+        target = self.called.target(effects)
+        if not self.called.command and len(target) > HEAD_CHARS and "/" in target:
+            target = f"{self.called.name} …/{base_name(target)}"
+        what = cut(self.called.command or target, HEAD_CHARS)
         words = f": {said}" if said else ""
         yield self._fact("decision", f"The user rejected `{what}`{words}", "rejected")
-        for rule in constraints(said) if self.is_error else ():
+        for rule in constraints(said) if self.end.is_flagged else ():
             yield Fact("constraint", rule.text, self.source, self.at, worth=float(rule.strength))
 
     def _did(self, effects: tuple[Effect, ...], key: str) -> Iterator[Fact]:
         """Yield the effects on files and processes, and the command or the action itself."""
-        command, end = self.command, self.end
+        command, end = self.called.command, self.end
         for effect in effects:
             yield from self._effect(effect, key, by_command=bool(command))
         if command:
@@ -242,55 +263,34 @@ class _Result:
                 for fact in self._effect(Effect("start", detail=command), key, by_command=True):
                     yield replace(fact, worth=_WAITED_FOR)
             yield from self._ran(command, key, effects)
-            if place := first_of(self.arguments, *_WORKED_IN):  # the next call says it again
+            if place := first_of(self.called.arguments, *_WORKED_IN):  # the next call says it again
                 yield Fact("place", place, self.source, self.at, "chdir")
         elif not end.failed and not end.running:
-            yield self._fact("command", self._action(), key)
+            yield self._fact("command", self.called.action(), key)
 
     def _ended(self, key: str) -> Iterator[Fact]:
         """Yield what went wrong, and that a process has come to its end."""
         if self.end.failed and not self.end.looked and not self.end.undone:
             for line in self.end.errors:
                 yield self._fact("error", line, key)
-        if self.process and (self.end.code is not None or _STATUS_OVER.search(self.output[:400])):
+        if self.called.process and (
+            self.end.code is not None or _STATUS_OVER.search(self.output[:400])
+        ):
             yield self._fact("test", self._test_words(), key)
-            stop = Effect("stop", detail=self.process)
-            yield Fact("place", self.process, self.source, self.at, "stop", effect=stop)
+            stop = Effect("stop", detail=self.called.process)
+            yield Fact("place", self.called.process, self.source, self.at, "stop", effect=stop)
 
     def _todo(self) -> Iterator[Fact]:
-        if state := todo_text(self.arguments):
+        if state := todo_text(self.called.arguments):
             yield self._fact("todo", state, "")
         elif not self.end.failed:
-            number, line = task_told(self.arguments, self.output)
+            number, line = task_told(self.called.arguments, self.output)
             if number:
                 yield self._fact("todo", line, number)
 
-    def _key(self, effects: tuple[Effect, ...]) -> str:
-        """Return what a call is known by when it comes again."""
-        if self.process:
-            return f"{self.name} {self.process}"
-        return self.line_key if self.line else self._target(effects)
-
-    def _action(self) -> str:
-        """Return what a call of an unknown tool did, unless its name says that it only looked."""
-        parts = _NAME_PARTS.split(self.name.lower())
-        if self.family != "other" or not _LOOKING.isdisjoint(parts):
-            return ""
-        return f"{self.name} {cut(self.call.arguments if self.call else '', COMMAND_CHARS)}"
-
-    def _target(self, effects: tuple[Effect, ...]) -> str:
-        """Return what a call was about: its tool and file, or its tool and first argument."""
-        for effect in effects:
-            if effect.path:
-                return f"{self.name} {effect.path}"
-        given = self.call.arguments if self.call is not None else ""
-        return (
-            self.name if given in ("", "{}") else f"{self.name} {cut_apart(given, _TARGET_CHARS)}"
-        )
-
     def _effect(self, effect: Effect, key: str, *, by_command: bool) -> Iterator[Fact]:
         kind: FactKind = "place" if effect.action in _PLACES else "file"
-        if self.family == "edit":
+        if self.called.family == "edit":
             effect = self._as_told(effect)
         if kind == "file" and effect.action != "read" and not _names_file(effect):
             return
@@ -305,10 +305,19 @@ class _Result:
         if effect.action == "commit" and (made := _COMMITTED.search(self.output)):
             yield Fact("place", made[1], self.source, self.at, "branch")
             text = f"{made[2]} {text}"
-        yield Fact(kind, text, self.source, self.at, effect.action, failed,
-                   effect=effect, was=known, head=head)  # fmt: skip
-        is_edit = self.family != "other" and (self.past is None or self.past.wants_edits)
-        is_edit = is_edit and (not by_command or _PATCH in self.line)
+        yield Fact(
+            kind,
+            text,
+            self.source,
+            self.at,
+            effect.action,
+            failed,
+            effect=effect,
+            was=known,
+            head=head,
+        )
+        is_edit = self.called.family != "other" and (self.past is None or self.past.wants_edits)
+        is_edit = is_edit and (not by_command or _PATCH in self.called.line)
         if kind == "file" and not failed and is_edit and effect.action in _CHANGES:
             yield self._edit(effect)
 
@@ -326,10 +335,10 @@ class _Result:
 
     def _sides(self, path: str) -> Iterator[tuple[str, str]]:
         """Yield the texts of an edit with their names, also those of several edits in one call."""
-        edits = self.arguments.get("edits")
+        edits = self.called.arguments.get("edits")
         more = cast("list[Any]", edits) if isinstance(edits, list) else []
         rows = [cast("Mapping[str, Any]", one) for one in more if isinstance(one, dict)]
-        for row in (self.arguments, *rows):
+        for row in (self.called.arguments, *rows):
             for key, text in row.items():
                 if not isinstance(text, str) or len(text) <= _SIDE_CHARS:
                     continue
@@ -352,7 +361,7 @@ class _Result:
         if effect.action not in ("rename", "write"):
             return effect
         is_move = effect.action == "rename"
-        source = effect.path if is_move else first_of(self.arguments, *SOURCES)
+        source = effect.path if is_move else first_of(self.called.arguments, *SOURCES)
         target = effect.to if is_move else effect.path
         inside = f"{target.rstrip('/')}/{base_name(source)}"
         if not (source and target) or inside not in self.output:
@@ -365,7 +374,7 @@ class _Result:
         Such a name stands nowhere, so it cannot be quoted; the command that made it can.
         """
         name = effect.path.rpartition("/")[2]
-        return ("$" in self.line or "{" in self.line) and name not in self.line
+        return ("$" in self.called.line or "{" in self.called.line) and name not in self.called.line
 
     def _started(self) -> str:
         """Return the id of the process that goes on, "" where the result names none."""
@@ -383,7 +392,7 @@ class _Result:
         if not end.failed:
             yield from self._published(command)
         is_newest = past is None or key not in past.tested
-        if is_newest and not end.looked and (self._has_counts() or self._tests()):
+        if is_newest and not end.looked and (self._has_counts() or self.called.runs_tests()):
             words = f"`{cut(command, _FIRST_LINE_CHARS)}`: {self._test_words()}"
             yield self._fact("test", words, key)
 
@@ -392,22 +401,23 @@ class _Result:
         end = self.end
         worth = _weight_of(command, effects, looked=end.looked)
         ended = f" -> exit {end.code}" if end.code else ""
-        first, _, rest = self.line.partition("\n")
-        purpose = first_of(self.arguments, "description") if rest else ""
+        first, _, rest = self.called.line.partition("\n")
+        purpose = first_of(self.called.arguments, "description") if rest else ""
         text = f"`{command}`{ended}"
         if purpose:
             text = f"{cut(purpose, HEAD_CHARS)} (`{cut(first, HEAD_CHARS)}`{ended})"
-        shows = worth > _LOOKED and not end.failed
-        return Fact("command", text, self.source, self.at, key, end.failed,
-                    terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
-                    head=self._printed(is_script=bool(purpose)) if shows else "")  # fmt: skip
-
-    def _tests(self) -> bool:
-        """Return whether the command line runs tests, by its words before any that it only tells
-        somebody, as in the message of a commit.
-        """
-        told = _TELLS.search(self.line)
-        return bool(_TESTS.search(self.line, 0, told.start() if told else len(self.line)))
+        shows = worth > LOOKED and not end.failed
+        return Fact(
+            "command",
+            text,
+            self.source,
+            self.at,
+            key,
+            end.failed,
+            terms_of(command, 12) if worth > LOOKED else (),
+            worth=worth,
+            head=self._printed(is_script=bool(purpose)) if shows else "",
+        )
 
     def _has_counts(self) -> bool:
         return self.tests is not None and bool(self.tests.passed or self.tests.failed)
@@ -418,14 +428,14 @@ class _Result:
         if end.running:
             return "still running"
         if counts is not None and self._has_counts():
-            failing = signals.failing_tests(self.output, _MOST_FAILING)
+            failing = failing_tests(self.output, _MOST_FAILING)
             told = [f"{counts.failed} failed"] if counts.failed else []
             told += [f"{counts.passed} passed"] if counts.passed else []
             names = f"; failing: {', '.join(failing)}" if failing else ""
             return f"{', '.join(told)}{names}"
         if end.failed:
             return f"failed (exit {end.code})" if end.code else "failed"
-        if end.code == 0 and "|" not in self.line:
+        if end.code == 0 and "|" not in self.called.line:
             return "ok"
         return "ok" if _PASSED.search(self.output[-_END_CHARS:]) else self._last_line()
 
@@ -452,19 +462,26 @@ class _Result:
 
     def _lines(self, key: str) -> Iterator[Fact]:
         head = cut(key, HEAD_CHARS)
-        for name, value in self.arguments.items():
+        for name, value in self.called.arguments.items():
             if name in _REPLACED or (name in _COMMAND_KEYS and "\n" not in str(value)):
                 continue
             if isinstance(value, str) and len(value) > _LONG_ARGUMENT_CHARS:
                 for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
-                    yield Fact("line", line.text, self.source, self.at, terms=line.terms,
-                               head=f"{head} ({name})")  # fmt: skip
-        is_other = not self.line and self.family == "other"
+                    yield Fact(
+                        "line",
+                        line.text,
+                        self.source,
+                        self.at,
+                        terms=line.terms,
+                        head=f"{head} ({name})",
+                    )
+        is_other = not self.called.line and self.called.family == "other"
         if _is_json(self.output):
             head = self._given_words().rstrip() if is_other else head
             for row in data_rows(self.output, _MOST_ROWS):
-                yield Fact("line", row, self.source, self.at, ROW, terms=terms_of(row, 48),
-                           head=head)  # fmt: skip
+                yield Fact(
+                    "line", row, self.source, self.at, ROW, terms=terms_of(row, 48), head=head
+                )
             return
         source, at = self.source, self.at
         yield from [
@@ -474,13 +491,21 @@ class _Result:
 
     def _given_words(self) -> str:
         """Return the tool and the values of its arguments."""
-        given = " ".join(map(str, self.arguments.values()))
-        return cut(f"{self.name} {given}", HEAD_CHARS)
+        given = " ".join(map(str, self.called.arguments.values()))
+        return cut(f"{self.called.name} {given}", HEAD_CHARS)
 
     def _fact(self, kind: FactKind, text: str, key: str) -> Fact:
         terms = terms_of(text, 12) if text else ()
-        return Fact(kind, text, self.source, self.at, key, self.end.failed, terms,
-                    was=self.process if kind in ("command", "error", "test") else "")  # fmt: skip
+        return Fact(
+            kind,
+            text,
+            self.source,
+            self.at,
+            key,
+            self.end.failed,
+            terms,
+            was=self.called.process if kind in ("command", "error", "test") else "",
+        )
 
 
 def _names_file(effect: Effect) -> bool:
@@ -498,7 +523,7 @@ def _weight_of(command: str, effects: tuple[Effect, ...], *, looked: bool) -> fl
             return _DONE
     if any(effect.action != "read" for effect in effects):
         return _CHANGED
-    return _LOOKED if looked or effects else _RAN
+    return LOOKED if looked or effects else _RAN
 
 
 def _is_json(output: str) -> bool:

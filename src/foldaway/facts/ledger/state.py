@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from foldaway.facts.languages import Phrases, counted
 from foldaway.facts.ledger.fact import Fact, FileState, Ledger
@@ -16,14 +15,13 @@ from foldaway.facts.summary import STATE, Entry
 
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
-_WAITED_COMMANDS = 10
-"""Other commands after which a process that the agent only waited for counts as ended; chosen."""
 
 
 def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
     """Return the state at the end of the log, what matters most last."""
     found = [
-        Entry(f"{phrases.running}: {fact.text}", fact.source, STATE) for fact in running_now(ledger)
+        Entry(f"{phrases.running}: {fact.text}", fact.source, STATE)
+        for fact in ledger.running_now()
     ]
     for words, fact in (
         (phrases.working_directory, ledger.directory),
@@ -41,68 +39,20 @@ def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
     return found
 
 
-def running_now(ledger: Ledger) -> list[Fact]:
-    """Return the processes that run at the end of the log."""
-    ran = [fact.at for fact in ledger.commands]
-    return [
-        fact
-        for fact in ledger.running.values()
-        if not fact.worth or sum(at > fact.at for at in ran) < _WAITED_COMMANDS
-    ]
-
-
-def last_test(ledger: Ledger) -> Fact | None:
-    """Return how the last test run ended."""
-    return max(ledger.tests.values(), key=lambda fact: fact.at, default=None)
-
-
 def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
     """Return what the last test run said, and what changed since."""
-    last = last_test(ledger)
+    last = ledger.last_test()
     if last is None:
         return None
     later = [
         path
-        for path, state in known_files(ledger).items()
+        for path, state in ledger.known_files().items()
         if state.is_touched and state.at > last.at
-    ]  # fmt: skip
+    ]
     names = ", ".join(posixpath.basename(path) for path in later[-_MOST_CHANGED:])
     since = f"{phrases.changed_since}: {names}" if later else phrases.unchanged_since
     text = f"{phrases.last_test}: {last.text}; {since}"
     return Entry(text, last.source, STATE + 1)
-
-
-def known_files(ledger: Ledger) -> dict[str, FileState]:
-    """Return the files of a ledger; one that was named from its folder and by its whole path is
-    one.
-    """
-    folder = ledger.directory.text if ledger.directory is not None else ""
-    whole = [path for path in ledger.files if path.startswith("/")]
-    found: dict[str, FileState] = {}
-    for path, state in ledger.files.items():
-        name = path if path.startswith(("/", "~")) else _whole(path, whole, folder)
-        held = found.pop(name, None)
-        found[name] = state if held is None else _joined(held, state)
-    return found
-
-
-def _whole(path: str, whole: Iterable[str], folder: str) -> str:
-    """Return the one whole path that a path is the end of; itself if none or several are."""
-    if "/" not in path:
-        ends = [one for one in whole if folder and one == posixpath.join(folder, path)]
-    else:
-        ends = [one for one in whole if one.endswith(f"/{path}")]
-    return ends[0] if len(ends) == 1 else path
-
-
-def _joined(one: FileState, other: FileState) -> FileState:
-    # as everywhere, a look does not count as the last thing that was done to a changed file
-    older, newer = sorted((one, other), key=lambda state: (state.is_touched, state.at))
-    return replace(
-        newer, read=one.read + other.read, changed=one.changed + other.changed,
-        created=one.created or other.created,
-        renamed_from=newer.renamed_from or older.renamed_from,
-    )  # fmt: skip
 
 
 def file_line(path: str, state: FileState, phrases: Phrases) -> str:

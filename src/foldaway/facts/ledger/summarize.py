@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import TokenCounter
 from foldaway.facts.dialogue.cues import language_of
 from foldaway.facts.dialogue.statements import constraints, is_order
 from foldaway.facts.languages import Phrases, phrases_for
@@ -22,9 +20,9 @@ from foldaway.facts.ledger.fact import HEAD_CHARS, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
 from foldaway.facts.ledger.open_failures import open_failures
 from foldaway.facts.ledger.quotes import SPOKEN, Quotes
-from foldaway.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
-from foldaway.facts.ledger.state import by_folder, file_line, known_files, state_of, story
-from foldaway.facts.ledger.update import split_tasks
+from foldaway.facts.ledger.rank import Candidate, TermWeights, Topic, choose, find_topic
+from foldaway.facts.ledger.state import by_folder, file_line, state_of, story
+from foldaway.facts.ledger.tasks import split_tasks
 from foldaway.facts.rows import looks_like_id
 from foldaway.facts.summary import (
     ASK,
@@ -62,10 +60,12 @@ _RULES_OF_REST = 0.3
 """Of that, for the rules in what had to be cut; chosen."""
 _DECISIONS_SHARE = 0.06
 """Of the room, for decisions; others are ranked."""
+_ANSWERS_SHARE = 0.06
+"""Of the room, for questions with their answers, the oldest first; the newest are requests too."""
 _CARRIED_SHARE = 0.06
 """Of the room, for each of the sections of an older summary that tell what is settled; more of
 them is ranked."""
-_SETTLED_SECTIONS: tuple[Section, ...] = ("completed", "decisions", "resolved")
+_SETTLED_SECTIONS: tuple[Section, ...] = ("completed", "decisions", "resolved", "critical")
 _STORY_SHARE = 0.3
 """Of the room, for what was done, in order."""
 _RANKED_SHARE = 0.25
@@ -83,10 +83,6 @@ _LEAST_ASK_CHARS = 160
 """An ask that must be there has this much, others are left out below it."""
 _FEWEST_ASK_CHARS = 80
 """The same if there is hardly any room."""
-_SAMPLED = 200
-"""Lines that the cost of a character is measured by; chosen."""
-_SAMPLE_CHARS = 8_000
-"""Lines, and characters of them, that the cost of a character is measured by."""
 _LINE = 0.05
 """Where everything is said and room is left, the newest lines fill it."""
 _DECISION = 3.0
@@ -108,6 +104,8 @@ class Around(Struct, frozen=True):
     shown_calls: frozenset[str] = frozenset()
     """Labels of results that are shown next to the summary, with their calls."""
     focus: str = ""
+    asks: tuple[str, ...] = ()
+    """The newest requests, also those that are still shown: they say what the work is about now."""
     shown_from: int = 1 << 62
     """From which position on the calls are shown: what they did is not told again."""
     newer_reply: bool = False
@@ -138,13 +136,6 @@ def summarize(ledger: Ledger, around: Around) -> Summary:
     made.put("critical", note, "", 2 * MUST)
     older = around.carried.numbered if around.carried is not None else 0
     return replace(made.summary(ledger, older), brief=around.brief)
-
-
-def tokens_per_char(ledger: Ledger, counter: TokenCounter) -> float:
-    """Return what a character of the ledger's facts costs, by a sample of them."""
-    facts = [*islice(ledger.lines.values(), _SAMPLED), *(ask.fact for ask in ledger.asks[:8])]
-    text = "\n".join([fact.text for fact in facts])[:_SAMPLE_CHARS]
-    return max(counter.count(text) / len(text), 0.1) if text else 0.3
 
 
 class _Made:
@@ -271,9 +262,24 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     asks = [ask for ask in ledger.asks if ask.fact.source not in around.kept]
     if not asks:
         return
+    focus = find_topic(around.focus)
+    parted = [
+        ask
+        for ask in ledger.asks
+        if ask != asks[-1] and not around.kept.issuperset((ask.fact.source, ask.answered_by))
+    ]
+    settled = _settled(parted, around.room_chars * _ANSWERS_SHARE, focus)
+    for ask in settled:
+        made.put("resolved", ask.settled, ask.fact.source, RULE - 0.25)
     room = around.room_chars * _ASKS_SHARE
-    order: list[Ask] = [asks[0], *asks[:0:-1]]
-    ruling = {rule.source for rule in ledger.constraints.values()}
+    ends = (ledger.asks[0], asks[-1])
+    # a request that is nothing but a rule is told as one: no reply is the end of it
+    rules = ledger.constraints
+    told = [ask for ask in asks if ask in ends or not (ask in settled or ask.fact.text in rules)]
+    order = [told[0], *told[:0:-1]]
+    if focus is not None:
+        order[2:] = sorted(order[2:], key=lambda ask: -focus.share_in(ask.fact.text))
+    ruling = {rule.source for rule in rules.values()}
     shown: list[tuple[Ask, str, float]] = []
     least = min(_LEAST_ASK_CHARS, max(int(room), _FEWEST_ASK_CHARS))
     for number, ask in enumerate(order):
@@ -294,8 +300,22 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
             section: Section = "resolved" if ask.answered_by else "pending"
             section = "task" if ask is asks[-1] else section
             words = f"{phrases.user_wrote}{state}: {text}"
-            words = f"{text} -> {ask.answer}" if section == "resolved" and ask.answer else words
+            words = ask.settled if section == "resolved" and ask.settled else words
             made.put(section, words, ask.fact.source, weight)
+
+
+def _settled(asks: Sequence[Ask], room: float, focus: Topic | None) -> list[Ask]:
+    """Return the oldest questions with their answers that fit, those on a focus before others."""
+    order = [ask for ask in asks if ask.settled and (ask.answered_by or ask.question)]
+    if focus is not None:
+        order.sort(key=lambda ask: -focus.share_in(ask.settled))
+    found: list[Ask] = []
+    for ask in order:
+        room -= len(ask.settled) + _ENTRY_CHARS
+        if room < 0:
+            break
+        found.append(ask)
+    return sorted(found, key=lambda ask: ask.fact.at)
 
 
 def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
@@ -338,7 +358,7 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     for_rules = max(room * _CONSTRAINTS_SHARE, min(_LEAST_CHARS, room / 2))
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
-    known = known_files(ledger)
+    known = ledger.known_files()
     touched = [(path, state) for path, state in known.items() if state.is_touched]
     touched.sort(key=lambda row: row[1].deleted)
     files = [Entry(file_line(path, state, phrases), state.last, FILE) for path, state in touched]
@@ -424,7 +444,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     older, asked = tuple[Fact, ...](), tuple[str, ...]()
     if around.carried is not None:
         older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
-    topic = on_topic(around.focus, [ask.fact.text for ask in ledger.asks])
+    topic = find_topic(around.focus, around.asks or [ask.fact.text for ask in ledger.asks])
     weights = TermWeights(ledger, around.shown_terms, topic, older, asked)
     told = terms_of("\n".join(made.words), 4_000)
     words_told = frozenset(made.words)
@@ -484,7 +504,7 @@ def _candidates(ledger: Ledger, kept: frozenset[str], told: frozenset[str]) -> I
     ]
     decisions = [fact for fact in _decisions(ledger, kept) if fact.text not in told]
     yield from _recent(decisions, _DECISION)
-    for path, state in known_files(ledger).items():
+    for path, state in ledger.known_files().items():
         if not state.is_touched:
             fact = Fact("file", path, state.last, state.at, terms=(path,), effect=None)
             yield Candidate(fact, _FILE_READ, len(path) + 12)
@@ -495,8 +515,11 @@ def _lines(ledger: Ledger) -> Iterator[Fact]:
     that it is worth no more than other prose; without any it is left out, as prose is.
     """
     lines = ledger.lines.values()
-    orders = {fact.text for fact in lines if not (fact.worth or fact.key or fact.head in SPOKEN)
-              and is_order(fact.text)}  # fmt: skip
+    orders = {
+        fact.text
+        for fact in lines
+        if not (fact.worth or fact.key or fact.head in SPOKEN) and is_order(fact.text)
+    }
     said = (*ledger.commands, *ledger.decisions, *(ask.fact for ask in ledger.asks))
     others = (*said, *(fact for fact in lines if fact.text not in orders)) if orders else ()
     named = {term for fact in others for term in fact.terms}

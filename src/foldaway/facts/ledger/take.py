@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from foldaway._core import Regex
-from foldaway.facts.dialogue.statements import (
-    constraints,
-    decisions,
-)
+from foldaway.facts.dialogue.statements import constraints, decisions
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.frame import origin_of, split_summary
 from foldaway.facts.ledger.fact import Fact, FactKind, Past, encodable
@@ -32,6 +29,8 @@ _SAID_CHARS = 600
 """Of what the agent said beside its calls."""
 _REPLY_CHARS = 8_000
 """Of what the agent said at the end of its turn: findings, a list, a plan."""
+_SHORT_CHARS = 200
+"""So short a request or reply is read however old it is: it may ask a question or settle one."""
 _MOST_LINES = 24
 """Of the end of a long ask, or of a report."""
 _MOST_SAID_LINES = 12
@@ -117,7 +116,7 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
         return
     is_long = len(words) > _ASK_CHARS
     shown = whole_words(words[:_ASK_CHARS], _ASK_CHARS) if is_long else words
-    if asks:
+    if asks or len(words) <= _SHORT_CHARS:
         yield Fact("ask", shown, source, at, terms=terms_of(shown))
     else:
         yield Fact("ask", "", source, at)
@@ -173,8 +172,8 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
     source, at = message.label, message.position
     kind: FactKind = "reply" if is_reply else "said"
     asks = asks_back((words,))
-    if not lines:
-        # of what an agent wrote long ago only that it answered is kept
+    if not lines and (not is_reply or len(words) > _SHORT_CHARS):
+        # of what an agent wrote long ago at length only that it answered is kept
         if is_reply and not asks:
             yield Fact(kind, "", source, at)
         return
@@ -184,6 +183,8 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
         if decision.startswith(_PLANS) or decision.endswith(":"):
             continue
         yield Fact("decision", decision, source, at, terms=terms_of(decision, 8))
+    if not lines:
+        return
     for line in lines_of(words, _MOST_SAID_LINES):
         if not line.text.startswith(_FILLERS):
             yield Fact("line", line.text, source, at, terms=line.terms, head="agent")

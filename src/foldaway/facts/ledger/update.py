@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -23,102 +23,10 @@ from foldaway.facts.ledger.fact import (
     Ledger,
 )
 from foldaway.facts.ledger.lines import LINE_CHARS, cut
+from foldaway.facts.ledger.tasks import merge_tasks
 from foldaway.facts.speakers import goes_on
-from foldaway.facts.tools import ARGUMENTS
 
-_LISTS = ARGUMENTS["todo_lists"]
-_WORDS = ARGUMENTS["todo_words"]
-_STATES = ARGUMENTS["task_states"]
-_DONE = ("completed", "done", "complete", "finished", "cancelled")
-_MOST_ITEMS = 60
-"""Of one list of tasks."""
-_ITEM_CHARS = 200
-"""Of one task."""
-_NUMBER = Regex(r"#(\d{1,9})\b")
-_NUMBER_CHARS = 200
-"""Of a result, where the number of a new task is told."""
-_GONE = "deleted"
 _SENTENCE_END = Regex(r"[.:!](?=\s|\Z)")
-
-
-def todo_text(arguments: Mapping[str, Any]) -> str:
-    """Return the list as lines "state: words"; "" where the arguments hold none."""
-    for name in _LISTS:
-        rows = arguments.get(name)
-        if isinstance(rows, list):
-            lines = [line for row in cast("list[Any]", rows)[:_MOST_ITEMS] if (line := _line(row))]
-            return "\n".join(lines)
-    return ""
-
-
-def task_told(arguments: Mapping[str, Any], output: str) -> tuple[str, str]:
-    """Return the number of one task and its line; ("", "") where a call is about none.
-
-    Some agents keep their list a task at a time: the call that makes one tells its words and the
-    result its number, a later call the number and what is new.
-    """
-    number = arguments.get("taskId", arguments.get("task_id", ""))
-    words = next((arguments[key] for key in _WORDS if isinstance(arguments.get(key), str)), "")
-    if not number and words:
-        found = _NUMBER.search(output[:_NUMBER_CHARS])
-        return (found[1], f"pending: {_flat(words)}") if found else ("", "")
-    state = next((arguments[key] for key in _STATES if isinstance(arguments.get(key), str)), "")
-    if not isinstance(number, (str, int)) or not (state or words):
-        return "", ""
-    return _flat(str(number)), f"{_flat(state)}: {_flat(words)}"
-
-
-def merge_tasks(held: Fact | None, fact: Fact) -> Fact:
-    """Return the list with what a fact says of one task (`key`), or the new list as it is.
-
-    The numbers of the tasks stand in `was`, a line each.
-    """
-    if not fact.key:
-        return fact
-    rows: dict[str, str] = {}
-    if held is not None and held.was:
-        rows = dict(zip(held.was.split("\n"), held.text.split("\n"), strict=False))
-    state, _, words = fact.text.partition(": ")
-    was_state, _, was_words = rows.get(fact.key, "pending: ").partition(": ")
-    rows[fact.key] = f"{state or was_state}: {words or was_words}"
-    if state == _GONE or not (words or was_words):
-        del rows[fact.key]
-    while len(rows) > _MOST_ITEMS:
-        del rows[next(iter(rows))]
-    return replace(fact, text="\n".join(rows.values()), key="", was="\n".join(rows))
-
-
-def split_tasks(text: str) -> tuple[list[str], list[str], list[str]]:
-    """Return the items of `todo_text` that are done, under way, and still to do."""
-    done: list[str] = []
-    under_way: list[str] = []
-    to_do: list[str] = []
-    for line in text.split("\n"):
-        state, _, words = line.partition(": ")
-        if state.lower().startswith(_DONE):
-            done.append(words)
-        elif "progress" in state.lower() or state.lower() in ("active", "doing", "current"):
-            under_way.append(words)
-        elif words:
-            to_do.append(words)
-    return done, under_way, to_do
-
-
-def _line(row: Any) -> str:
-    if isinstance(row, str):
-        return f"pending: {_flat(row)}" if row.strip() else ""
-    if not isinstance(row, dict):
-        return ""
-    item = cast("dict[str, Any]", row)
-    words = next((item[name] for name in _WORDS if isinstance(item.get(name), str)), "")
-    state = next((item[name] for name in _STATES if isinstance(item.get(name), str)), "pending")
-    return f"{_flat(state)}: {_flat(words)}" if words else ""
-
-
-def _flat(text: str) -> str:
-    return cut(text, _ITEM_CHARS)
-
-
 _KEPT = {"said": 24, "replies": 80, "decisions": 200, "commits": 40}
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _OF_WORK = frozenset({"said", "command", "file", "edit", "place", "error", "test", "todo"})
@@ -131,6 +39,9 @@ _SENTENCE_CHARS = 160
 """Of what the agent said before an edit."""
 _ANSWER_CHARS = 200
 """Of the answer to a question, and of a question that is told with its answer; chosen."""
+_KEPT_SETTLED = 40
+"""Questions with their answers that are older than all other requests; chosen, more than a summary
+has room for."""
 _KEPT_LINES = 1_500
 """A summary of ten thousand tokens has room for a few hundred."""
 _MOST_LINES = 10_000
@@ -154,13 +65,13 @@ def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
     answers the latest ask, and an ask the questions before it.
     """
     book = _Book(ledger)
-    take, take_line, lines = book.take, book.take_line, book.lines
+    take, lines = book.take, book.files.lines
     for fact in facts:
         if fact.kind != "line":
             take(fact)
         elif (text := fact.text) in lines or len(lines) >= _MOST_LINES:
-            take_line(fact)
-            lines = book.lines
+            book.files.line(fact)
+            lines = book.files.lines
         else:  # most are new lines
             lines[text] = fact
     return book.close()
@@ -170,6 +81,83 @@ class _Book:
     """The ledger while facts are taken in."""
 
     def __init__(self, was: Ledger) -> None:
+        self.talk = _Talk(was)
+        self.work = _Work(was)
+        self.files = _Files(was)
+        self.place = _Place(was)
+
+    def take(self, fact: Fact) -> None:
+        """Take one fact that is not a line."""
+        talk, work = self.talk, self.work
+        if talk.reported and fact.kind in _OF_WORK:
+            talk.reported = False  # the turn goes on: it was no report
+        if fact.was and fact.kind in _OF_PROCESSES:
+            fact = self.place.of_process(fact)
+        match fact.kind:
+            case "ask":
+                talk.ask(fact)
+            case "instructions":
+                talk.instructions, talk.reported = fact, False
+            case "constraint":
+                _put(talk.constraints, fact.text, fact, KEPT_RULES)
+            case "decision":
+                talk.decisions.append(fact)
+            case "said":
+                talk.said.append(fact)
+            case "reply":
+                talk.reply(fact)
+            case "file":
+                self.files.change(fact)
+            case "edit":
+                self.files.edit(fact, talk.said_before_work())
+            case "place":
+                self.place.take(fact)
+            case "command":
+                work.command(fact)
+            case "error":
+                work.error(fact)
+            case "test":
+                if not fact.was or fact.key in work.tests:  # of a process that runs tests
+                    _put(work.tests, fact.key, fact)
+            case "todo":
+                work.todo = merge_tasks(work.todo, fact)
+            case "question" | "line":
+                pass
+
+    def close(self) -> Ledger:
+        """Return the ledger, cut to its bounds."""
+        talk, work, files, place = self.talk, self.work, self.files, self.place
+        return Ledger(
+            asks=tuple(_first_and_newest(talk.asks)),
+            instructions=talk.instructions,
+            reported=talk.reported,
+            constraints=talk.constraints,
+            decisions=tuple(talk.decisions[-_KEPT["decisions"] :]),
+            said=tuple(talk.said[-_KEPT["said"] :]),
+            replies=tuple(talk.replies[-_KEPT["replies"] :]),
+            files=files.files,
+            opened=files.opened,
+            folders=tuple(files.folders),
+            commands=tuple(work.commands[-KEPT_COMMANDS:]),
+            command_count=work.command_count,
+            errors=work.errors,
+            tests=work.tests,
+            todo=work.todo,
+            directory=place.directory,
+            branch=place.branch,
+            commits=tuple(place.commits[-_KEPT["commits"] :]),
+            pushed=place.pushed,
+            pull_request=place.pull_request,
+            edits=tuple(files.edits[-KEPT_EDITS:]),
+            running=place.running,
+            lines=_worthiest(files.lines),
+        )
+
+
+class _Talk:
+    """What the user and the agent said to each other."""
+
+    def __init__(self, was: Ledger) -> None:
         self.asks = list(was.asks)
         self.instructions = was.instructions
         self.reported = was.reported
@@ -177,119 +165,51 @@ class _Book:
         self.decisions = list(was.decisions)
         self.said = list(was.said)
         self.replies = list(was.replies)
-        self.files = dict(was.files)
-        self.opened = was.opened
-        self.folders: dict[str, None] = dict.fromkeys(was.folders)
-        self.commands = list(was.commands)
-        self.command_count = was.command_count
-        self.errors = dict(was.errors)
-        self.tests = dict(was.tests)
-        self.todo = was.todo
-        self.directory = was.directory
-        self.branch = was.branch
-        self.commits = list(was.commits)
-        self.pushed, self.pull_request = was.pushed, was.pull_request
-        self.edits = list(was.edits)
-        self.running = dict(was.running)
-        self.lines = dict(was.lines)
 
-    def take(self, fact: Fact) -> None:
-        """Take one fact."""
-        if self.reported and fact.kind in _OF_WORK:
-            self.reported = False  # the turn goes on: it was no report
-        if fact.was and fact.kind in _OF_PROCESSES:
-            fact = self._of_process(fact)
-        match fact.kind:
-            case "line":
-                self.take_line(fact)
-            case "ask":
-                self._ask(fact)
-            case "instructions":
-                self.instructions, self.reported = fact, False
-            case "constraint":
-                _put(self.constraints, fact.text, fact, KEPT_RULES)
-            case "decision":
-                self.decisions.append(fact)
-            case "said":
-                self.said.append(fact)
-            case "reply":
-                self.reported = fact.key != "asks"
-                if fact.text:
-                    self._reply(fact)
-                if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
-                    self.asks[-1] = _answer_ask(self.asks[-1], fact)
-            case "file":
-                self._file(fact)
-            case "edit":
-                self._edit(fact)
-            case "place":
-                self._place(fact)
-            case "command":
-                self._command(fact)
-            case "error":
-                held = self.errors.get(fact.key, ())
-                same = held and held[-1].at == fact.at
-                lines = (*held, fact)[:_KEPT_ERROR_LINES] if same else (fact,)
-                _put(self.errors, fact.key, lines)
-            case "test":
-                if not fact.was or fact.key in self.tests:  # of a process that runs tests
-                    _put(self.tests, fact.key, fact)
-            case "question":
-                pass
-            case "todo":
-                self.todo = merge_tasks(self.todo, fact)
-
-    def _of_process(self, fact: Fact) -> Fact:
-        """Return what was heard of a running process under the command that started it."""
-        for start in self.running.values():
-            if start.was == fact.was:
-                text = f"`{start.text}`: {fact.text}" if fact.kind == "test" else fact.text
-                return replace(fact, key=start.head, text=text)
-        return fact
-
-    def _ask(self, fact: Fact) -> None:
+    def ask(self, fact: Fact) -> None:
+        """Take a request."""
         last = self.asks[-1].fact.at if self.asks else -1
         asked = any(one.key == "asks" and one.at > last for one in self.replies[-1:])
         if self.reported or (fact.text and not goes_on(fact.text, asked=asked)):
             self.instructions = None
         self.reported = False
-        self.asks.append(Ask(fact))
+        question = ""
+        if asked and 0 < len(fact.text) <= _ANSWER_CHARS:
+            question = cut(self.replies[-1].text[-_ANSWER_CHARS:], _ANSWER_CHARS)
+        self.asks.append(Ask(fact, question=question))
 
-    def _reply(self, fact: Fact) -> None:
+    def reply(self, fact: Fact) -> None:
         """Take a reply; only the newest is kept whole."""
-        if self.replies:
-            older = self.replies[-1]
-            self.replies[-1] = replace(older, text=cut(older.text, _OLDER_REPLY_CHARS))
-        self.replies.append(fact)
+        self.reported = fact.key != "asks"
+        if fact.text:
+            if self.replies:
+                older = self.replies[-1]
+                self.replies[-1] = replace(older, text=cut(older.text, _OLDER_REPLY_CHARS))
+            self.replies.append(fact)
+        if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
+            self.asks[-1] = _answer_ask(self.asks[-1], fact)
 
-    def _edit(self, fact: Fact) -> None:
-        """Take an edit with what the agent said last before it, since the person spoke."""
+    def said_before_work(self) -> str:
+        """Return the first sentence of what the agent said last, since the person spoke."""
         last = self.said[-1] if self.said else None
         asked = self.asks[-1].fact.at if self.asks else -1
-        if last is not None and last.at > asked:
-            fact = replace(fact, head=cut(_first_sentence(last.text), _SENTENCE_CHARS))
-        self._forget(fact)
-        self.edits.append(replace(fact, was=""))
+        if last is None or last.at <= asked:
+            return ""
+        return cut(_first_sentence(last.text), _SENTENCE_CHARS)
 
-    def _forget(self, fact: Fact) -> None:
-        """Let lines go that an edit took out of a file."""
-        for text in fact.was.split("\n") if fact.was else ():
-            held = self.lines.get(text)
-            if held is not None and _is_of(held, fact.key):
-                del self.lines[text]
 
-    def take_line(self, fact: Fact) -> None:
-        """Take a line. One that comes again never loses worth: what is let go now would go later.
+class _Work:
+    """Commands, how they ended, and the agent's list of tasks."""
 
-        So rounds make no difference.
-        """
-        lines, text = self.lines, fact.text
-        held = lines.pop(text, None)
-        lines[text] = fact if held is None or _worth(held) <= _worth(fact) else held
-        if len(lines) > _MOST_LINES:
-            self.lines = _worthiest(lines)
+    def __init__(self, was: Ledger) -> None:
+        self.commands = list(was.commands)
+        self.command_count = was.command_count
+        self.errors = dict(was.errors)
+        self.tests = dict(was.tests)
+        self.todo = was.todo
 
-    def _command(self, fact: Fact) -> None:
+    def command(self, fact: Fact) -> None:
+        """Take a command; a success settles what failed under its key."""
         if fact.text:
             self.commands.append(fact)
             self.command_count += 1
@@ -302,7 +222,45 @@ class _Book:
         for key in settled:
             del self.errors[key]
 
-    def _file(self, fact: Fact) -> None:
+    def error(self, fact: Fact) -> None:
+        """Take a line that tells of a failure, with the others of its message."""
+        held = self.errors.get(fact.key, ())
+        same = held and held[-1].at == fact.at
+        lines = (*held, fact)[:_KEPT_ERROR_LINES] if same else (fact,)
+        _put(self.errors, fact.key, lines)
+
+
+class _Files:
+    """What happened to files, and the lines that were read."""
+
+    def __init__(self, was: Ledger) -> None:
+        self.files = dict(was.files)
+        self.opened = was.opened
+        self.folders: dict[str, None] = dict.fromkeys(was.folders)
+        self.edits = list(was.edits)
+        self.lines = dict(was.lines)
+
+    def edit(self, fact: Fact, said: str) -> None:
+        """Take an edit with what the agent said before it; lines that it took out of a file go."""
+        for text in fact.was.split("\n") if fact.was else ():
+            held = self.lines.get(text)
+            if held is not None and _is_of(held, fact.key):
+                del self.lines[text]
+        self.edits.append(replace(fact, head=said or fact.head, was=""))
+
+    def line(self, fact: Fact) -> None:
+        """Take a line. One that comes again never loses worth: what is let go now would go later.
+
+        So rounds make no difference.
+        """
+        lines, text = self.lines, fact.text
+        held = lines.pop(text, None)
+        lines[text] = fact if held is None or _worth(held) <= _worth(fact) else held
+        if len(lines) > _MOST_LINES:
+            self.lines = _worthiest(lines)
+
+    def change(self, fact: Fact) -> None:
+        """Take an effect on a file or folder."""
         effect = fact.effect
         if effect is None or fact.failed or not (effect.path or self.opened):
             return
@@ -320,16 +278,15 @@ class _Book:
             for text in [text for text, held in self.lines.items() if _is_of(held, path)]:
                 del self.lines[text]  # what stood in it before
         if effect.action == "rename":
-            self._renamed(path, was, fact)
+            self._renamed(path, was, fact, effect)
         elif (state := _after(was, fact, effect)) is not None:
             self.files[path] = state
 
-    def _renamed(self, path: str, was: FileState, fact: Fact) -> None:
-        assert fact.effect is not None
-        if not fact.effect.to:
+    def _renamed(self, path: str, was: FileState, fact: Fact, effect: Effect) -> None:
+        if not effect.to:
             self.files[path] = replace(was, deleted=True, last=fact.source, at=fact.at)
             return
-        to = posixpath.normpath(fact.effect.to)
+        to = posixpath.normpath(effect.to)
         if to in self.folders:
             to = f"{to}/{posixpath.basename(path)}"
         self.files.pop(to, None)
@@ -337,7 +294,19 @@ class _Book:
             was, deleted=False, renamed_from=was.renamed_from or path, last=fact.source, at=fact.at
         )
 
-    def _place(self, fact: Fact) -> None:
+
+class _Place:
+    """Where the agent works, what it handed in, and what runs."""
+
+    def __init__(self, was: Ledger) -> None:
+        self.directory = was.directory
+        self.branch = was.branch
+        self.commits = list(was.commits)
+        self.pushed, self.pull_request = was.pushed, was.pull_request
+        self.running = dict(was.running)
+
+    def take(self, fact: Fact) -> None:
+        """Take a fact of kind "place"."""
         match fact.key:
             case "chdir":
                 self.directory = fact
@@ -358,39 +327,19 @@ class _Book:
             case _:
                 self._stopped(fact.text)
 
+    def of_process(self, fact: Fact) -> Fact:
+        """Return what was heard of a running process under the command that started it."""
+        for start in self.running.values():
+            if start.was == fact.was:
+                text = f"`{start.text}`: {fact.text}" if fact.kind == "test" else fact.text
+                return replace(fact, key=start.head, text=text)
+        return fact
+
     def _stopped(self, name: str) -> None:
         """Let a process go by its command, or by the id that it was given."""
         if self.running.pop(name, None) is None and name:
             known = next((text for text, one in self.running.items() if one.was == name), "")
             self.running.pop(known, None)
-
-    def close(self) -> Ledger:
-        """Return the ledger, cut to its bounds."""
-        return Ledger(
-            asks=tuple(_first_and_newest(self.asks)),
-            instructions=self.instructions,
-            reported=self.reported,
-            constraints=self.constraints,
-            decisions=tuple(self.decisions[-_KEPT["decisions"] :]),
-            said=tuple(self.said[-_KEPT["said"] :]),
-            replies=tuple(self.replies[-_KEPT["replies"] :]),
-            files=self.files,
-            opened=self.opened,
-            folders=tuple(self.folders),
-            commands=tuple(self.commands[-KEPT_COMMANDS:]),
-            command_count=self.command_count,
-            errors=self.errors,
-            tests=self.tests,
-            todo=self.todo,
-            directory=self.directory,
-            branch=self.branch,
-            commits=tuple(self.commits[-_KEPT["commits"] :]),
-            pushed=self.pushed,
-            pull_request=self.pull_request,
-            edits=tuple(self.edits[-KEPT_EDITS:]),
-            running=self.running,
-            lines=_worthiest(self.lines),
-        )
 
 
 _HASH = Regex(r"\A[0-9a-f]{7,40} ")
@@ -411,7 +360,7 @@ def _after(was: FileState, fact: Fact, effect: Effect) -> FileState | None:
     """Return the state of a file after an effect on it; None if nothing is known of it."""
     seen = FileState(
         was.read, was.changed, was.created, False, was.renamed_from, fact.source, fact.at
-    )  # fmt: skip
+    )
     match effect.action:
         case "read":
             state = replace(seen, read=was.read + 1, deleted=was.deleted)
@@ -428,8 +377,13 @@ def _after(was: FileState, fact: Fact, effect: Effect) -> FileState | None:
 
 
 def _first_and_newest(asks: list[Ask]) -> list[Ask]:
-    """Return the asks to keep: the first is what it is all about."""
-    return asks if len(asks) <= KEPT_ASKS + 1 else [asks[0], *asks[-KEPT_ASKS:]]
+    """Return the asks to keep: the first is what it is all about; of others that are older than the
+    newest those that settled a question, the first of them.
+    """
+    if len(asks) <= KEPT_ASKS + 1:
+        return asks
+    settled = [ask for ask in asks[1:-KEPT_ASKS] if ask.settled]
+    return [asks[0], *settled[:_KEPT_SETTLED], *asks[-KEPT_ASKS:]]
 
 
 def _put(book: dict[str, Value], key: str, value: Value, most: int = _KEPT_BY_KEY) -> None:

@@ -39,7 +39,7 @@ from foldaway.lab.results import (
     RunSummary,
     ScoreRow,
 )
-from foldaway.lab.strategies import RunSettings, list_strategies
+from foldaway.lab.strategies import PLAIN
 
 try:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -60,8 +60,6 @@ _LEAST_WIDTH = 640
 _HERE = Path(__file__).parent
 _MOST_SKIPPED = 50
 """Skipped files that the page names; the rest is a count."""
-_ANY = "peers"
-"""Any folder, for no peer is started."""
 
 
 def inline_svg(svg: str, name: str, label: str) -> str:
@@ -108,19 +106,30 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
     at_main = compare_at_budget(summary.lines, found, manifest.main, MAIN_SCORES)
     over = compare_at_budget(summary.lines, found, manifest.main, MAIN_SCORES, "over")
     environment = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     return environment.get_template("page.html.j2").render(
-        number=format_number, signed=format_difference, title_of=title_of, manifest=manifest,
-        share=f"{manifest.main * 100:g} %", families=_families(cuts),
+        number=format_number,
+        signed=format_difference,
+        title_of=title_of,
+        manifest=manifest,
+        share=f"{manifest.main * 100:g} %",
+        families=_families(cuts),
         ours=any(line.strategy == OURS and line.figures for line in summary.lines),
         headlines=[
             (write_headline(at_main, score), describe_over_budget(over, score))
             for score in MAIN_SCORES
         ],
-        main_scores=MAIN_SCORES, over={(one.family, one.figure): one for one in over},
-        cards=_cards(at_main), own=list_own(found), drifting=list_drifts(rows, MAIN_SCORES),
+        main_scores=MAIN_SCORES,
+        over={(one.family, one.figure): one for one in over},
+        cards=_cards(at_main),
+        own=list_own(found),
+        drifting=list_drifts(rows, MAIN_SCORES),
         losses=list_losses(summary, found),
         outdone={
             terms: {
@@ -129,18 +138,29 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
             }
             for terms in ("over", "adversary")
         },
-        compared=sum(one.standing != "too few" for one in found
-                     if (one.part, one.budget) == ("cut", manifest.main)),
-        least=LEAST_SESSIONS, often=f"{OFTEN_OVER:.0%}",
-        strategies=_strategies(summary), entries=glossary(), faults=FAULTS,
-        plots=[(plot, Markup(inline_svg(plot.svg, plot.name, str(escape(plot.caption)))))
-               for plot in plots],
-        most_families=MOST_FAMILIES, tables=tables(summary, found),
+        compared=sum(
+            one.standing != "too few"
+            for one in found
+            if (one.part, one.budget) == ("cut", manifest.main)
+        ),
+        least=LEAST_SESSIONS,
+        often=f"{OFTEN_OVER:.0%}",
+        strategies=_strategies(summary),
+        entries=glossary(),
+        faults=FAULTS,
+        plots=[
+            (plot, Markup(inline_svg(plot.svg, plot.name, str(escape(plot.caption)))))
+            for plot in plots
+        ],
+        most_families=MOST_FAMILIES,
+        tables=tables(summary, found),
         reason_chars=REASON_CHARS,
         fault_rows=list(fault_rows(cuts)),
-        failures=failures(summary.lines), skipped=summary.skipped[:_MOST_SKIPPED],
-        more_skipped=max(len(summary.skipped) - _MOST_SKIPPED, 0), command=command_of(manifest),
-    )  # fmt: skip
+        failures=failures(summary.lines),
+        skipped=summary.skipped[:_MOST_SKIPPED],
+        more_skipped=max(len(summary.skipped) - _MOST_SKIPPED, 0),
+        command=command_of(manifest),
+    )
 
 
 def _families(rows: Sequence[ScoreRow]) -> list[Family]:
@@ -148,10 +168,15 @@ def _families(rows: Sequence[ScoreRow]) -> list[Family]:
     for row in rows:
         sizes.setdefault(row.family, {})[row.session, row.cut] = row.tokens_before
     return [
-        Family(name, len({session for session, _ in at}), len(at), round(median(at.values())),
-               max(at.values()))
+        Family(
+            name,
+            len({session for session, _ in at}),
+            len(at),
+            round(median(at.values())),
+            max(at.values()),
+        )
         for name, at in sorted(sizes.items())
-    ]  # fmt: skip
+    ]
 
 
 def _cards(found: Sequence[ScoreFinding]) -> dict[str, list[ScoreFinding]]:
@@ -164,10 +189,8 @@ def _cards(found: Sequence[ScoreFinding]) -> dict[str, list[ScoreFinding]]:
 def _strategies(summary: RunSummary) -> list[tuple[str, str]]:
     """Return all strategies of the run and what each does."""
     known = {
-        strategy.name: strategy.what
-        for strategy in list_strategies(RunSettings(budgets=(), peer_folder=_ANY))
-    }
-    known |= {
+        **{strategy.name: strategy.what for strategy in PLAIN},
+        **summary.manifest.peers,
         WITH_MODEL: f"Foldaway with a summary by {summary.manifest.asked.get('summarizer', '')}",
         LONG_LIVED: "Foldaway as it runs in an agent: it keeps its state between compactions",
         OWN: "the summary that the agent of the session wrote itself",

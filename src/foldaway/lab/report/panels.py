@@ -34,13 +34,26 @@ except ModuleNotFoundError as error:
 
 INK, FAINT, PAPER, GREY = "#1f2329", "#d7dce2", "#ffffff", "#7d858f"
 BLUE, ORANGE, GREEN, SKY, RED, PINK = (
-    "#0072b2", "#e69f00", "#009e73", "#56b4e9", "#d55e00", "#cc79a7",
-)  # fmt: skip
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#56b4e9",
+    "#d55e00",
+    "#cc79a7",
+)
 """After Okabe and Ito; yellow is left out, which is lost on white."""
 COLORS: Mapping[str, str] = {
-    INK: "ink", FAINT: "faint", PAPER: "paper", GREY: "grey", BLUE: "blue", ORANGE: "orange",
-    GREEN: "green", SKY: "sky", RED: "red", PINK: "pink",
-}  # fmt: skip
+    INK: "ink",
+    FAINT: "faint",
+    PAPER: "paper",
+    GREY: "grey",
+    BLUE: "blue",
+    ORANGE: "orange",
+    GREEN: "green",
+    SKY: "sky",
+    RED: "red",
+    PINK: "pink",
+}
 """The names by which a page may give them other values, as on a dark ground."""
 _OTHERS = (ORANGE, GREEN, RED, PINK, SKY)
 _MARKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
@@ -193,9 +206,13 @@ class Grid(Struct, frozen=True):
 
 
 def grid(
-    title: str, families: Sequence[str], rows: Sequence[str], layout: Layout,
-    counts: Mapping[tuple[str, str], int], legend: Mapping[str, Look] | None = None,
-) -> Grid:  # fmt: skip
+    title: str,
+    families: Sequence[str],
+    rows: Sequence[str],
+    layout: Layout,
+    counts: Mapping[tuple[str, str], int],
+    legend: Mapping[str, Look] | None = None,
+) -> Grid:
     """Return empty panels; families that do not fit side by side go below.
 
     `counts` says on how many sessions a panel stands, by row and family.
@@ -240,21 +257,41 @@ def room_for(names: Sequence[str]) -> float:
 
 def mark_empty(axes: Axes) -> None:
     """Say in a panel that there was nothing to score."""
-    axes.text(0.5, 0.5, "nothing to score", transform=axes.transAxes, ha="center", va="center",
-              fontstyle="italic")  # fmt: skip
+    axes.text(
+        0.5,
+        0.5,
+        "nothing to score",
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        fontstyle="italic",
+    )
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look], columns: int) -> None:
     handles = [
-        Line2D([], [], color=look.color, marker=look.mark, linestyle=look.dashes,
-               linewidth=look.width, markersize=look.size)
+        Line2D(
+            [],
+            [],
+            color=look.color,
+            marker=look.mark,
+            linestyle=look.dashes,
+            linewidth=look.width,
+            markersize=look.size,
+        )
         for look in looks.values()
-    ]  # fmt: skip
+    ]
     figure.legend(
-        handles, [shorten_name(name) for name in looks], loc="lower left",
-        ncols=min(columns, len(handles)), frameon=False, fontsize=9, borderaxespad=0.3,
-        columnspacing=1.4, handlelength=2.4,
-    )  # fmt: skip
+        handles,
+        [shorten_name(name) for name in looks],
+        loc="lower left",
+        ncols=min(columns, len(handles)),
+        frameon=False,
+        fontsize=9,
+        borderaxespad=0.3,
+        columnspacing=1.4,
+        handlelength=2.4,
+    )
 
 
 def svg_text(figure: Figure, name: str) -> str:

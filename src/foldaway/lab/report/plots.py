@@ -56,9 +56,12 @@ def budget_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None
     """Return bound recall and copy4 against the share of the tokens that was really taken."""
     lines = [line for line in summary.lines if line.part == "cut" and line.figures]
     return _curves(
-        "Score against tokens taken", lines, counts(lines, MAIN_SCORES), partial(_points, lines),
+        "Score against tokens taken",
+        lines,
+        counts(lines, MAIN_SCORES),
+        partial(_points, lines),
         _token_axis,
-    )  # fmt: skip
+    )
 
 
 def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
@@ -74,10 +77,12 @@ def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     if not sessions:
         return None
     return _curves(
-        "Score after compactions in a row", lines, sessions,
+        "Score after compactions in a row",
+        lines,
+        sessions,
         lambda family, name, score: list(by_score[score].get((family, name), {}).items()),
         _step_axis,
-    )  # fmt: skip
+    )
 
 
 _Points = Sequence[tuple[float, MeanInterval]]
@@ -85,9 +90,12 @@ _Points = Sequence[tuple[float, MeanInterval]]
 
 
 def _curves(
-    title: str, lines: Sequence[ScoreLine], sessions: Mapping[tuple[str, str], int],
-    points: Callable[[str, str, str], _Points], set_axis: Callable[[Axes], None],
-) -> Figure | None:  # fmt: skip
+    title: str,
+    lines: Sequence[ScoreLine],
+    sessions: Mapping[tuple[str, str], int],
+    points: Callable[[str, str, str], _Points],
+    set_axis: Callable[[Axes], None],
+) -> Figure | None:
     """Return a panel for each main score and family, with a curve for each strategy."""
     names = strategies(lines)
     if not names:
@@ -118,8 +126,14 @@ def cost_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
         return None
     styles = assign_looks(names)
     rows_of = list(lines.values())
-    found = grid("Bound recall against net cost", families(rows_of), ("bound",),
-                 Layout(height=2.4), counts(rows_of, ("bound",)), styles)  # fmt: skip
+    found = grid(
+        "Bound recall against net cost",
+        families(rows_of),
+        ("bound",),
+        Layout(height=2.4),
+        counts(rows_of, ("bound",)),
+        styles,
+    )
     for (score, family), axes in found.panels.items():
         _score_axis(axes, score, labeled=(score, family) in found.first)
         axes.set_xlabel("cost (1 = going on with everything)")
@@ -127,8 +141,13 @@ def cost_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
         for name in names:
             line = lines.get((family, name))
             if line is not None:
-                _mark(axes, line.figures[COST], line.figures["bound"], styles[name],
-                      hollow=basis_of(line) != "equal" and not is_ours(name))  # fmt: skip
+                _mark(
+                    axes,
+                    line.figures[COST],
+                    line.figures["bound"],
+                    styles[name],
+                    hollow=basis_of(line) != "equal" and not is_ours(name),
+                )
     return found.figure
 
 
@@ -147,22 +166,48 @@ def _line(axes: Axes, points: _Points, look: Look, *, shaded: bool) -> bool:
         return False
     xs = [at for at, _ in points]
     if shaded and len(points) > 1:
-        axes.fill_between(xs, [one.low for _, one in points], [one.high for _, one in points],
-                          color=look.color, alpha=0.15, linewidth=0)  # fmt: skip
+        axes.fill_between(
+            xs,
+            [one.low for _, one in points],
+            [one.high for _, one in points],
+            color=look.color,
+            alpha=0.15,
+            linewidth=0,
+        )
     else:
-        axes.vlines(xs, [one.low for _, one in points], [one.high for _, one in points],
-                    color=look.color, alpha=0.45, linewidth=0.9)  # fmt: skip
-    axes.plot(xs, [one.mean for _, one in points], color=look.color, marker=look.mark,
-              linestyle=look.dashes, linewidth=look.width, markersize=look.size,
-              zorder=look.front)  # fmt: skip
+        axes.vlines(
+            xs,
+            [one.low for _, one in points],
+            [one.high for _, one in points],
+            color=look.color,
+            alpha=0.45,
+            linewidth=0.9,
+        )
+    axes.plot(
+        xs,
+        [one.mean for _, one in points],
+        color=look.color,
+        marker=look.mark,
+        linestyle=look.dashes,
+        linewidth=look.width,
+        markersize=look.size,
+        zorder=look.front,
+    )
     return True
 
 
 def _mark(axes: Axes, x: MeanInterval, y: MeanInterval, look: Look, *, hollow: bool) -> None:
     axes.plot([x.low, x.high], [y.mean, y.mean], color=look.color, alpha=0.55, linewidth=1)
     axes.plot([x.mean, x.mean], [y.low, y.high], color=look.color, alpha=0.55, linewidth=1)
-    axes.plot([x.mean], [y.mean], color=look.color, marker=look.mark, markersize=look.size + 1,
-              markerfacecolor=PAPER if hollow else look.color, zorder=look.front)  # fmt: skip
+    axes.plot(
+        [x.mean],
+        [y.mean],
+        color=look.color,
+        marker=look.mark,
+        markersize=look.size + 1,
+        markerfacecolor=PAPER if hollow else look.color,
+        zorder=look.front,
+    )
 
 
 def _score_axis(axes: Axes, score: str, *, labeled: bool) -> None:
@@ -213,9 +258,12 @@ def reach_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
         axes.grid(visible=False, axis="y")
         _shares(axes)
     found.figure.legend(
-        handles=[Patch(color=color, label=label) for label, color in parts], loc="lower left",
-        ncols=3, frameon=False, borderaxespad=0.3,
-    )  # fmt: skip
+        handles=[Patch(color=color, label=label) for label, color in parts],
+        loc="lower left",
+        ncols=3,
+        frameon=False,
+        borderaxespad=0.3,
+    )
     return found.figure
 
 
@@ -275,10 +323,23 @@ def dots_plot(
 
 def _dot(axes: Axes, at: int, figure: MeanInterval, look: Look, line: ScoreLine) -> None:
     hollow = basis_of(line) != "equal" and not is_ours(line.strategy)
-    axes.plot([figure.low, figure.high], [at, at], color=look.color, linewidth=look.width,
-              solid_capstyle="butt", zorder=look.front)  # fmt: skip
-    axes.plot([figure.mean], [at], marker=look.mark, color=look.color, markersize=look.size,
-              markerfacecolor=PAPER if hollow else look.color, zorder=look.front)  # fmt: skip
+    axes.plot(
+        [figure.low, figure.high],
+        [at, at],
+        color=look.color,
+        linewidth=look.width,
+        solid_capstyle="butt",
+        zorder=look.front,
+    )
+    axes.plot(
+        [figure.mean],
+        [at],
+        marker=look.mark,
+        color=look.color,
+        markersize=look.size,
+        markerfacecolor=PAPER if hollow else look.color,
+        zorder=look.front,
+    )
 
 
 def _panels(

@@ -7,11 +7,12 @@ from shlex import quote
 
 from msgspec import Struct
 
-from foldaway.lab.figures import COST, FAULTS, OVER, RATES, SPEED, USED
-from foldaway.lab.peers.table import MODES
+from foldaway.lab.figures import COST, FAULTS, OVER, RATES, SPEED, USED, glossary
 from foldaway.lab.report.verdict import ScoreDifference, Standing, join_names, with_interval
 from foldaway.lab.results import (
+    MAIN_SHARE,
     OURS,
+    OWN,
     MeanInterval,
     PooledShare,
     RunManifest,
@@ -35,8 +36,11 @@ LEGEND = (
     "old one is shown; used: tokens as a share of the budget; cost: price of the rest of the "
     "session over that of going on with everything, cache counted."
 )
-_TITLES = {"cut": "at {budget:.0%}", "drift": "after {steps} compactions, {budget:.0%}",
-           "own": "in as many tokens as the agent's own summary"}  # fmt: skip
+_TITLES = {
+    "cut": "at {budget:.0%}",
+    "drift": "after {steps} compactions, {budget:.0%}",
+    "own": "in as many tokens as the agent's own summary",
+}
 _SHOWN = (*COLUMNS, OVER, SPEED)
 REASON_CHARS = 300
 """Of a failure; a traceback of a peer may be longer than the table."""
@@ -163,8 +167,10 @@ def tables(summary: RunSummary, found: Sequence[ScoreDifference]) -> list[Table]
     order = sorted(made, key=lambda key: (key[0] != "cut", key[0], key[2] != main))
     return [
         Table(
-            title=_title(made[key][0]), sessions=max(line.sessions for line in made[key]),
-            is_main=key[0] == "cut" and key[2] == main, lines=made[key],
+            title=_title(made[key][0]),
+            sessions=max(line.sessions for line in made[key]),
+            is_main=key[0] == "cut" and key[2] == main,
+            lines=made[key],
             figures=[name for name in _SHOWN if any(name in line.figures for line in made[key])],
             marks={
                 (one.other, one.figure): _MARKS[one.standing]
@@ -173,7 +179,7 @@ def tables(summary: RunSummary, found: Sequence[ScoreDifference]) -> list[Table]
             },
         )
         for key in order
-    ]  # fmt: skip
+    ]
 
 
 def _title(line: ScoreLine) -> str:
@@ -198,12 +204,14 @@ def fault_rows(rows: Sequence[ScoreRow]) -> Iterator[FaultRow]:
         wrong = [f"{count:,} for {name}" for name, count in (broken or {}).items() if count]
         over = sum(row.is_over for row in mine)
         yield FaultRow(
-            strategy, strategy.startswith(OURS),
+            strategy,
+            strategy.startswith(OURS),
             [sum(row.counts.get(fault, 0) for row in mine) for fault in FAULTS],
-            "no messages to check" if not checked
+            "no messages to check"
+            if not checked
             else f"{join_names(wrong) or '0'} ({checked:,} views)",
             f"{over:,} of {len(mine):,} views",
-        )  # fmt: skip
+        )
 
 
 def failures(lines: Sequence[ScoreLine]) -> list[tuple[str, str, str]]:
@@ -216,16 +224,12 @@ def failures(lines: Sequence[ScoreLine]) -> list[tuple[str, str, str]]:
 
 
 def command_of(manifest: RunManifest) -> str:
-    """Return the command; a manifest holds neither the files nor what changes no figure."""
-    parts = [
-        "foldaway lab run FILES…",
-        f"--strategies {quote(','.join(manifest.strategies))}",
-        f"--budgets {_shares(manifest.budgets)}",
-    ]
-    if set(manifest.strategies) & set(MODES):
-        parts.append("--peers")
-    if manifest.peer_budgets:
-        parts.append(f"--peer-budgets {_shares(manifest.peer_budgets)}")
+    """Return the command, without peers; a manifest holds neither the files nor what changes no
+    figure.
+    """
+    names = [name for name in manifest.strategies if name not in manifest.peers]
+    budgets = ",".join(f"{budget * 100:g}" for budget in manifest.budgets)
+    parts = [f"foldaway lab run FILES… --strategies {quote(','.join(names))} --budgets {budgets}"]
     for name, value in manifest.asked.items():
         if value:
             parts.append(f"--{name} {quote(value)}")
@@ -234,5 +238,119 @@ def command_of(manifest: RunManifest) -> str:
     return " ".join(parts)
 
 
-def _shares(budgets: tuple[float, ...]) -> str:
-    return ",".join(f"{budget * 100:g}" for budget in budgets)
+_IN_TERMINAL = (
+    "bound",
+    "far",
+    "copy4",
+    "answers",
+    "files R",
+    "errors",
+    "constraints",
+    "reach",
+    USED,
+    COST,
+)
+"""Scores that a terminal shows if not all are asked for."""
+
+
+class TextRow(Struct, frozen=True):
+    """A strategy in a table for a terminal."""
+
+    strategy: str
+    is_ours: bool
+    bound: float | None
+    cells: list[str]
+    faults: str
+
+
+class TextTable(Struct, frozen=True):
+    """One family at one budget, for a terminal."""
+
+    title: str
+    rows: list[TextRow]
+    said: str
+    """What Foldaway kept, in a sentence; "" if it was not tried."""
+
+
+class RunText(Struct, frozen=True):
+    """What a terminal shows of a run."""
+
+    columns: tuple[str, ...]
+    tables: list[TextTable]
+    legend: list[tuple[str, str]]
+    """Names of columns, and what they say."""
+
+
+def describe_run(lines: Sequence[ScoreLine], *, everything: bool = False) -> RunText:
+    """Return the tables of the main budget, or all of them with all scores and intervals."""
+    shown = lines if everything else _main_lines(lines)
+    columns = COLUMNS if everything else _IN_TERMINAL
+    legend = [(name, glossary()[name].says) for name in columns if name in glossary()]
+    made = [_text_table(rows, columns, everything) for rows in groups(shown).values()]
+    if any(row.faults for table in made for row in table.rows):
+        faults = ". ".join(f"{name}: {what}" for name, what in FAULTS.items())
+        legend.append(
+            (
+                "faults",
+                "What must not be. over: the share of cuts at which more was taken than allowed. "
+                f"rules: rules of the provider that were broken. {faults}.",
+            )
+        )
+    return RunText(columns, made, legend)
+
+
+def _main_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
+    """Return the lines of the budget next to 20 %, and those of agents' own summaries."""
+    budgets = {line.budget for line in lines if line.part == "cut"}
+    nearest = min(budgets, key=lambda share: abs(share - MAIN_SHARE)) if budgets else 0.0
+    return [
+        line
+        for line in lines
+        if (line.part == "cut" and line.budget == nearest) or line.part == "own"
+    ]
+
+
+def _text_table(lines: Sequence[ScoreLine], columns: Sequence[str], everything: bool) -> TextTable:
+    form = format_cell if everything else _format_mean
+    most = max(line.sessions for line in lines)
+    rows = [
+        TextRow(
+            line.strategy,
+            line.strategy.startswith(OURS),
+            line.figures["bound"].mean if "bound" in line.figures else None,
+            [form(line.figures.get(name)) for name in columns],
+            _few_faults(line),
+        )
+        for line in lines
+    ]
+    title_text = f"{title(lines[0])}, {most:,} session{'s' * (most != 1)}"
+    return TextTable(title_text, rows, _compare_kept(lines))
+
+
+def _format_mean(found: MeanInterval | None) -> str:
+    return "–" if found is None else f"{found.mean:.2f}"
+
+
+def _compare_kept(lines: Sequence[ScoreLine]) -> str:
+    """Return in a sentence what Foldaway kept beside the end alone and beside the agent itself."""
+    kept = {line.strategy: line.figures["bound"].mean for line in lines if "bound" in line.figures}
+    if OURS not in kept:
+        return ""
+    others = {"keep-tail": "keeping the end alone kept", OWN: "the agent's own summary kept"}
+    said = [f"{what} {kept[name]:.0%}" for name, what in others.items() if name in kept]
+    size = f"At {lines[0].budget:.0%} of the tokens" if lines[0].budget else "In the same size"
+    first = f"{size} Foldaway kept {kept[OURS]:.0%} of what the agent used later"
+    return f"{'; '.join([first, *said])}."
+
+
+def _few_faults(line: ScoreLine) -> str:
+    """Return what must not be, in as few words as a terminal has room for."""
+    said = [f"{count} {name}" for name, count in line.counts.items() if count]
+    if broken := sum((line.violations or {}).values()):
+        said.append(f"{broken} rules")
+    over = line.figures.get(OVER)
+    if over is not None and over.mean > 0:
+        said.append(f"over {over.mean:.0%}")
+    if line.failed:
+        said.append("some failed" if line.figures else line.failed)
+    return ", ".join(said)

@@ -40,9 +40,11 @@ _WITH_MORE: tuple[tuple[Standing, str], ...] = (
     ("behind", "ahead of Foldaway are"),
 )
 _STANDINGS: Mapping[Standing, str] = {
-    "ahead": "Foldaway is ahead", "behind": "Foldaway is behind", "even": "not apart",
+    "ahead": "Foldaway is ahead",
+    "behind": "Foldaway is behind",
+    "even": "not apart",
     "too few": "too few sessions to say",
-}  # fmt: skip
+}
 
 
 class ScoreDifference(Struct, frozen=True, kw_only=True):
@@ -91,17 +93,27 @@ def compare_strategies(rows: Sequence[ScoreRow], mine: str = OURS) -> list[Score
             if other == mine:
                 continue
             for figure, by in _pair_means(ours, _group_by_cut(theirs)):
-                found.append(ScoreDifference(
-                    part=part, family=family, budget=budget, steps=steps, figure=figure,
-                    other=other, by=by,
-                ))  # fmt: skip
+                found.append(
+                    ScoreDifference(
+                        part=part,
+                        family=family,
+                        budget=budget,
+                        steps=steps,
+                        figure=figure,
+                        other=other,
+                        by=by,
+                    )
+                )
     return found
 
 
 def compare_at_budget(
-    lines: Sequence[ScoreLine], found: Sequence[ScoreDifference], budget: float,
-    scores: Sequence[str], basis: Basis = "equal",
-) -> list[ScoreFinding]:  # fmt: skip
+    lines: Sequence[ScoreLine],
+    found: Sequence[ScoreDifference],
+    budget: float,
+    scores: Sequence[str],
+    basis: Basis = "equal",
+) -> list[ScoreFinding]:
     """Return how Foldaway stands at a budget, family by family, with those on the same terms."""
     by_basis = {
         (line.family, line.strategy): basis_of(line)
@@ -121,9 +133,11 @@ def compare_at_budget(
                     and one.figure == score
                     and by_basis.get((line.family, one.other)) == basis
                 )
-                made.append(ScoreFinding(
-                    family=line.family, figure=score, ours=line.figures[score], against=against
-                ))  # fmt: skip
+                made.append(
+                    ScoreFinding(
+                        family=line.family, figure=score, ours=line.figures[score], against=against
+                    )
+                )
     return made
 
 
@@ -351,8 +365,13 @@ def list_losses(summary: RunSummary, found: Sequence[ScoreDifference]) -> dict[s
     for line in at_main:
         if line.strategy == OURS and line.figures:
             rivals = [one for one in at_main if one.family == line.family and one is not line]
-            rows = [*list_rivals(summary, found, line.family), *_list_costs(line),
-                    *_list_over(line), *_slow(line, rivals), *_list_faults(line)]  # fmt: skip
+            rows = [
+                *list_rivals(summary, found, line.family),
+                *_list_costs(line),
+                *_list_over(line),
+                *_slow(line, rivals),
+                *_list_faults(line),
+            ]
             said[line.family] = rows
     return said
 

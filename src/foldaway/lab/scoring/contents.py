@@ -15,8 +15,19 @@ _FENCED = re.compile(r"^<(?:file|path|type|content)>.*$|^</(?:file|content)>$", 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename", "target_file")
 _READS = frozenset({"read", "view", "read_file", "open", "cat"})
 _WRITES = frozenset({"write", "create", "write_file", "create_file", "write_to_file"})
-_EDITS = frozenset({"edit", "multiedit", "str_replace", "edit_file", "replace", "search_replace",
-                    "str_replace_editor", "str_replace_based_edit_tool", "insert"})  # fmt: skip
+_EDITS = frozenset(
+    {
+        "edit",
+        "multiedit",
+        "str_replace",
+        "edit_file",
+        "replace",
+        "search_replace",
+        "str_replace_editor",
+        "str_replace_based_edit_tool",
+        "insert",
+    }
+)
 _OLD = ("old_string", "oldString", "old_str", "search")
 _NEW = ("new_string", "newString", "new_str", "replace", "insert_text")
 _WHOLE = ("content", "file_text", "contents")

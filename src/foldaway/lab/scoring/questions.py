@@ -60,11 +60,13 @@ def questions_at(prepared: PreparedSession, cut: int) -> list[Question]:
     for kind, rows in sorted(by_kind.items()):
         picked = nsmallest(_TRIED, rows, key=lambda text: crc32(text.encode(errors="replace")))
         found += [
-            rows[answer] for answer in picked
-            if answer not in last and answer not in told
+            rows[answer]
+            for answer in picked
+            if answer not in last
+            and answer not in told
             and (kind == "path" or source.count(answer) <= _MOST_MENTIONS)
             and is_answered(source, rows[answer])
-        ][:_A_KIND]  # fmt: skip
+        ][:_A_KIND]
     return found
 
 

@@ -42,7 +42,7 @@ from foldaway.lab.scoring.signals import (
     to_line,
     without_colors,
 )
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 CUTS = (0.4, 0.6, 0.8)
 """Shares of a session's text at which it is cut."""

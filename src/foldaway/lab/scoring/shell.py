@@ -27,12 +27,30 @@ _CLOSED = frozenset(
     {"command_substitution", "string", "concatenation", "heredoc_body", "test_command"}
 )
 """Nodes whose inner commands are not looked at: their output is text of another command."""
-_COMPOUND = frozenset((
-    "for_statement", "c_style_for_statement", "while_statement", "if_statement",
-    "case_statement", "compound_statement", "subshell", "function_definition", "test_command",
-))  # fmt: skip
-_FORMATTERS = ("gofmt", "goimports", "gofumpt", "prettier", "black", "ruff", "eslint", "rustfmt",
-               "isort")  # fmt: skip
+_COMPOUND = frozenset(
+    (
+        "for_statement",
+        "c_style_for_statement",
+        "while_statement",
+        "if_statement",
+        "case_statement",
+        "compound_statement",
+        "subshell",
+        "function_definition",
+        "test_command",
+    )
+)
+_FORMATTERS = (
+    "gofmt",
+    "goimports",
+    "gofumpt",
+    "prettier",
+    "black",
+    "ruff",
+    "eslint",
+    "rustfmt",
+    "isort",
+)
 _SHELLS = ("sh", "bash", "zsh", "dash")
 _RUNS = re.compile(r"-[a-z]*c")
 _PREFIXES = ("sudo", "env", "time", "nohup", "command", "exec", "builtin", "nice")
@@ -360,10 +378,22 @@ def _link(words: list[str]) -> _Files:
 
 
 _HANDLERS: dict[str, Callable[[list[str]], _Files]] = {
-    "tee": _write, "touch": _write, "unlink": _write, "truncate": _truncate, "rm": _remove,
-    "mv": _move, "cp": _copy, "install": _copy, "sed": _sed_files, "gsed": _sed_files,
-    "perl": _sed_files, "curl": _download, "wget": _download, "dd": _disk, "ln": _link,
-}  # fmt: skip
+    "tee": _write,
+    "touch": _write,
+    "unlink": _write,
+    "truncate": _truncate,
+    "rm": _remove,
+    "mv": _move,
+    "cp": _copy,
+    "install": _copy,
+    "sed": _sed_files,
+    "gsed": _sed_files,
+    "perl": _sed_files,
+    "curl": _download,
+    "wget": _download,
+    "dd": _disk,
+    "ln": _link,
+}
 
 
 def _git(words: list[str], flags: list[str], document: str) -> _Files:

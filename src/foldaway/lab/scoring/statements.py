@@ -476,10 +476,13 @@ def _entries(lines: Sequence[str], at: int) -> Iterator[str]:
     yield "\n".join(_block(lines, at))
     depth = _depth(lines[at])
     parent = next(
-        (row for row in range(at - 1, max(at - _ENTRY_LINES, -1), -1)
-         if lines[row].strip() and _depth(lines[row]) < depth),
+        (
+            row
+            for row in range(at - 1, max(at - _ENTRY_LINES, -1), -1)
+            if lines[row].strip() and _depth(lines[row]) < depth
+        ),
         None,
-    )  # fmt: skip
+    )
     if parent is not None:
         yield f"{lines[parent]}\n{lines[at]}"
         yield "\n".join(_block(lines, parent))
@@ -499,6 +502,13 @@ def _depth(line: str) -> int:
 
 
 _JUDGES: Mapping[str, Callable[[_Case], Iterator[StatementVerdict]]] = {
-    "request": _request, "blockers": _blockers, "tests": _tests, "changed since": _judge_changes,
-    "running": _jobs, "files": _files, "quotes": _quotes, "constraints": _constraints, "ids": _ids,
-}  # fmt: skip
+    "request": _request,
+    "blockers": _blockers,
+    "tests": _tests,
+    "changed since": _judge_changes,
+    "running": _jobs,
+    "files": _files,
+    "quotes": _quotes,
+    "constraints": _constraints,
+    "ids": _ids,
+}

@@ -30,8 +30,17 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _PREFIXES = frozenset(
     {"env", "time", "sudo", "nohup", "command", "exec", "nice", "timeout", "xvfb-run", "rtk"}
 )
-_WRAPPERS = frozenset({("mise", "exec"), ("mise", "x"), ("uv", "run"), ("poetry", "run"),
-                       ("bundle", "exec"), ("pnpm", "exec"), ("yarn", "exec")})  # fmt: skip
+_WRAPPERS = frozenset(
+    {
+        ("mise", "exec"),
+        ("mise", "x"),
+        ("uv", "run"),
+        ("poetry", "run"),
+        ("bundle", "exec"),
+        ("pnpm", "exec"),
+        ("yarn", "exec"),
+    }
+)
 _SHELL_KEYS = ("command", "cmd", "script")
 _EXITED = re.compile(r"^(?:Process exited with code|Exit code:?) (\d+)", re.MULTILINE)
 _NOTICE = re.compile(r"<task-notification>|<subagent_notification>|<task_notification>")

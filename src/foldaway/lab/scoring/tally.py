@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-STATEMENTS = ("request", "blockers", "tests", "changed since", "running", "files", "quotes",
-              "constraints", "ids")  # fmt: skip
+STATEMENTS = (
+    "request",
+    "blockers",
+    "tests",
+    "changed since",
+    "running",
+    "files",
+    "quotes",
+    "constraints",
+    "ids",
+)
 """The kinds, in the order of the table."""
 
 
@@ -40,7 +49,9 @@ def tally(verdicts: Sequence[StatementVerdict]) -> dict[str, StatementTally]:
         truths = [row for row in rows if not row.is_claim]
         if rows:
             found[kind] = StatementTally(
-                sum(bool(row.is_right) for row in claims), len(claims),
-                sum(bool(row.is_right) for row in truths), len(truths),
-            )  # fmt: skip
+                sum(bool(row.is_right) for row in claims),
+                len(claims),
+                sum(bool(row.is_right) for row in truths),
+                len(truths),
+            )
     return found

@@ -110,11 +110,18 @@ def truth_at(messages: Sequence[Message], later: Sequence[Message]) -> Statement
     said = [content_text(row) for row in later[:end] if row["role"] == "assistant"]
     ids = list(read_named_ids(seen, steps))
     return StatementTruth(
-        messages=seen, steps=steps, later=next_steps, later_words=to_line("\n".join(said)),
-        persons=persons, contents=Contents(steps), touched=find_touched_files(seen),
-        rules=rules_text(seen), constraints=sure_constraints(persons), named_ids=ids,
+        messages=seen,
+        steps=steps,
+        later=next_steps,
+        later_words=to_line("\n".join(said)),
+        persons=persons,
+        contents=Contents(steps),
+        touched=find_touched_files(seen),
+        rules=rules_text(seen),
+        constraints=sure_constraints(persons),
+        named_ids=ids,
         needed_ids=_find_needed({row.id for row in ids}, later),
-    )  # fmt: skip
+    )
 
 
 def sure_constraints(persons: Sequence[Said]) -> list[str]:

@@ -36,10 +36,24 @@ VERBS: Mapping[Purpose, tuple[str, ...]] = {
     "add": ("add", "store", "save", "remember", "retain", "write", "create", "insert"),
 }
 """Words in the names of tools, the usual ones first."""
-OTHER_VERBS = frozenset({
-    "clear", "delete", "edit", "erase", "forget", "list", "move", "open", "read", "remove", "reset",
-    "status", "tag", "update",
-})  # fmt: skip
+OTHER_VERBS = frozenset(
+    {
+        "clear",
+        "delete",
+        "edit",
+        "erase",
+        "forget",
+        "list",
+        "move",
+        "open",
+        "read",
+        "remove",
+        "reset",
+        "status",
+        "tag",
+        "update",
+    }
+)
 """Words of tools that do something else, whatever else their name says."""
 ARGUMENTS: Mapping[Purpose, tuple[str, ...]] = {
     "search": ("query", "q", "search_query", "question", "text", "prompt", "content"),
@@ -64,14 +78,14 @@ class TextTool(Struct, frozen=True, kw_only=True):
 
     name: str = ""
     argument: str = ""
-    constant: Mapping[str, Any] = {}
+    constant: Mapping[str, object] = {}
 
-    def arguments(self, text: str) -> dict[str, Any]:
+    def arguments(self, text: str) -> dict[str, object]:
         """Return the arguments of a call."""
         return {**self.constant, self.argument: text}
 
 
-def make(options: Mapping[str, Any], folder: Path) -> McpMemory:
+def make(options: Mapping[str, object], folder: Path) -> McpMemory:
     """Return the provider; raise `InvalidSetting`, and `MissingExtra` without the SDK."""
     del folder
     read = read_options("mcp", options, McpOptions)
@@ -102,11 +116,11 @@ class McpMemory(MemoryProvider):
         self._finding = threading.Lock()
         self._tools: dict[Purpose, TextTool | None] | None = None
 
-    def tools(self) -> Sequence[Mapping[str, Any]]:
+    def tools(self) -> Sequence[Mapping[str, object]]:
         """Return the two tools for the model."""
         return TOOLS
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Search or add for the model; what the server says to it is the answer."""
         if name == SEARCH:
             return self._say("search", clean_text(str(arguments.get("query", "")), QUERY_CHARS))
@@ -243,7 +257,7 @@ def _rank(purpose: Purpose, name: str) -> tuple[int, bool] | None:
     return (verbs[0], not any("memor" in word for word in words))
 
 
-def _argument(purpose: Purpose, tool: ServerTool, constant: Mapping[str, Any]) -> str:
+def _argument(purpose: Purpose, tool: ServerTool, constant: Mapping[str, object]) -> str:
     """Return the argument that takes the text: a usual name, or the only text there is."""
     texts = [
         name
@@ -263,7 +277,7 @@ def _argument(purpose: Purpose, tool: ServerTool, constant: Mapping[str, Any]) -
 def _has_text_argument(schema: object) -> bool:
     if not isinstance(schema, Mapping):
         return False
-    given = cast("Mapping[str, Any]", schema)
+    given = cast("Mapping[str, object]", schema)
     kinds: Any = given.get("type")
     if kinds is None:
         either: Any = given.get("anyOf") or given.get("oneOf")
@@ -275,11 +289,13 @@ def _has_text_argument(schema: object) -> bool:
     return kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
 
 
-def _properties(tool: ServerTool) -> Mapping[str, Any]:
+def _properties(tool: ServerTool) -> Mapping[str, object]:
     found: Any = tool.schema.get("properties")
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+    return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
 
 
 def _required_arguments(tool: ServerTool) -> frozenset[str]:
     found: Any = tool.schema.get("required")
-    return frozenset(map(str, cast("list[Any]", found))) if isinstance(found, list) else frozenset()
+    return (
+        frozenset(map(str, cast("list[object]", found))) if isinstance(found, list) else frozenset()
+    )

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -42,11 +42,11 @@ class McpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
     search_tool: str = ""
     search_argument: str = ""
-    search_constant: dict[str, Any] = {}
+    search_constant: dict[str, object] = {}
     """Arguments that go with every search."""
     add_tool: str = ""
     add_argument: str = ""
-    add_constant: dict[str, Any] = {}
+    add_constant: dict[str, object] = {}
     sync: bool = True
     """Whether every turn is added; otherwise only what the model adds by the tool."""
     timeout: float = 30.0
@@ -63,7 +63,7 @@ class ServerTool(Struct, frozen=True):
     """A tool as a server lists it."""
 
     name: str
-    schema: Mapping[str, Any]
+    schema: Mapping[str, object]
     description: str = ""
 
 
@@ -78,20 +78,19 @@ class McpSession:
     def __init__(self, options: McpOptions, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take what to connect to; nothing is started yet."""
         self._options = options
-        self._clock = clock
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         # from here on of the loop's thread alone
         self._connection: _Connection | None = None
         self._ending: list[_Connection] = []
-        self._pause_seconds = self._paused_until = 0.0
+        self._pause = _Pause(clock)
 
     def tools(self) -> list[ServerTool]:
         """Return the tools of the server."""
         return self._run(_list_tools)
 
-    def call(self, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    def call(self, tool: str, arguments: Mapping[str, object]) -> CallToolResult:
         """Return the result of a tool."""
         return self._run(lambda client: client.call_tool(tool, dict(arguments)))
 
@@ -106,7 +105,7 @@ class McpSession:
         concurrent.futures.wait([ending], CLOSE_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
 
-    def _run(self, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+    def _run(self, ask: Callable[[Client], Coroutine[object, object, T]]) -> T:
         """Ask in the loop; wait for as long as two tries may take, and no longer."""
         with self._starting:
             if self._closed:
@@ -120,7 +119,7 @@ class McpSession:
             asking.cancel()
             raise MemoryUnavailable(self._options.server, "it does not answer") from None
 
-    async def _ask_twice(self, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+    async def _ask_twice(self, ask: Callable[[Client], Coroutine[object, object, T]]) -> T:
         try:
             return await self._ask_once(ask)
         except _Broken:
@@ -130,7 +129,7 @@ class McpSession:
         except _Broken:
             raise MemoryUnavailable(self._options.server, "its connection breaks") from None
 
-    async def _ask_once(self, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+    async def _ask_once(self, ask: Callable[[Client], Coroutine[object, object, T]]) -> T:
         import anyio
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
@@ -153,13 +152,13 @@ class McpSession:
         finally:
             connection.calls -= 1
         connection.served = True
-        self._pause_seconds = 0.0
+        self._pause.forget()
         return answer
 
     async def _connect_once(self) -> _Connection:
         """Return the connection, or a new one; both threads of a provider share it."""
         if self._connection is None:
-            if self._clock() < self._paused_until:
+            if self._pause.is_on():
                 raise MemoryUnavailable(self._options.server, "it failed; it is tried again soon")
             self._connection = _Connection(self._options)
         connection = self._connection
@@ -176,9 +175,7 @@ class McpSession:
         self._ending = [one for one in self._ending if not one.over.is_set()]
         self._ending.append(connection)
         if not connection.served:
-            doubled = max(2 * self._pause_seconds, FIRST_PAUSE_SECONDS)
-            self._pause_seconds = min(doubled, LONGEST_PAUSE_SECONDS)
-            self._paused_until = self._clock() + self._pause_seconds
+            self._pause.begin()
 
     async def _end(self) -> None:
         """End what is open, then what waits for it."""
@@ -190,6 +187,24 @@ class McpSession:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+
+class _Pause:
+    """The time before the next try; it doubles with each connection that never served."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seconds = self._until = 0.0
+
+    def is_on(self) -> bool:
+        return self._clock() < self._until
+
+    def begin(self) -> None:
+        self._seconds = min(max(2 * self._seconds, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        self._until = self._clock() + self._seconds
+
+    def forget(self) -> None:
+        self._seconds = 0.0
 
 
 class _Broken(Exception):

@@ -64,7 +64,7 @@ class Mem0Options(Struct, frozen=True, kw_only=True):
     """Seconds for one request to a model."""
 
 
-def make(options: Mapping[str, Any], folder: Path) -> Mem0Memory:
+def make(options: Mapping[str, object], folder: Path) -> Mem0Memory:
     """Return the provider; raise `InvalidSetting`, and `MissingExtra` without the package."""
     read = read_options("mem0", options, Mem0Options)
     for name in ("url", "embedder_url"):
@@ -91,11 +91,11 @@ class Mem0Memory(MemoryProvider):
         self._opening = threading.Lock()
         self._memory: Any = None
 
-    def tools(self) -> Sequence[Mapping[str, Any]]:
+    def tools(self) -> Sequence[Mapping[str, object]]:
         """Return the two tools for the model."""
         return TOOLS
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Search, or keep a text as it is."""
         if name == SEARCH:
             return self._search_facts(str(arguments.get("query", ""))) or "nothing was found"
@@ -147,7 +147,7 @@ class Mem0Memory(MemoryProvider):
         said: Any = self._open_once().search(
             asked, filters={"user_id": options.user}, top_k=options.results
         )
-        facts = [str(one["memory"]) for one in cast("list[Any]", said["results"])]
+        facts = [str(one["memory"]) for one in cast("list[Mapping[str, object]]", said["results"])]
         return "\n".join(f"- {fact}" for fact in dict.fromkeys(facts))[:ANSWER_CHARS]
 
 
@@ -168,14 +168,14 @@ def open_mem0(options: Mem0Options, folder: Path) -> Any:
     return memory
 
 
-def configuration(options: Mem0Options, folder: Path, *, client: Any) -> dict[str, Any]:
+def configuration(options: Mem0Options, folder: Path, *, client: Any) -> dict[str, object]:
     """Return mem0's own configuration.
 
     A model at an address of one's own is `vllm` to mem0: its `openai` goes to OpenRouter, whatever
     the address, where the key of that is among the variables.
     """
-    model: dict[str, Any] = {"model": options.model}
-    embedder: dict[str, Any] = {"model": options.embedder, "embedding_dims": options.dimensions}
+    model: dict[str, object] = {"model": options.model}
+    embedder: dict[str, object] = {"model": options.embedder, "embedding_dims": options.dimensions}
     embedder_url = options.embedder_url or options.url
     if options.url:
         model |= {"vllm_base_url": options.url, "api_key": options.key or _NO_KEY}

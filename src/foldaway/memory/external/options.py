@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -21,7 +21,7 @@ ANSWER_CHARS = 16_000
 """Of what comes back; the manager cuts to its own limit after that."""
 
 
-def read_options(name: str, options: Mapping[str, Any], kind: type[T]) -> T:
+def read_options(name: str, options: Mapping[str, object], kind: type[T]) -> T:
     """Return the table `[memory.NAME]` as a value.
 
     Raises `InvalidSetting` with the key and what it may be, never with the value: options hold
@@ -49,7 +49,7 @@ def check_url(setting: str, url: str) -> None:
 
 def make_tools(
     search: str, search_does: str, add: str, add_does: str
-) -> tuple[Mapping[str, Any], ...]:
+) -> tuple[Mapping[str, object], ...]:
     """Return the two tools for the model, by their names and what they do.
 
     They are constant, whatever the memory offers: prompts stay cached, and nobody waits for it.

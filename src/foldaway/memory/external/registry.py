@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from foldaway._core import PluginKind
 from foldaway.memory.external import mcp, mem0
@@ -19,7 +19,7 @@ class MakeMemory(Protocol):
     The folder is where it may keep things; it need not exist.
     """
 
-    def __call__(self, options: Mapping[str, Any], folder: Path) -> MemoryProvider:
+    def __call__(self, options: Mapping[str, object], folder: Path) -> MemoryProvider:
         """Return the provider; raise `InvalidSetting` for options that it does not take."""
         ...
 
@@ -28,7 +28,7 @@ OURS: Mapping[str, MakeMemory] = {"mcp": mcp.make, "mem0": mem0.make}
 _MEMORIES = PluginKind(group=GROUP, word="memory", setting="memory.external", ours=OURS)
 
 
-def external_named(name: str, options: Mapping[str, Any], folder: Path) -> MemoryProvider:
+def external_named(name: str, options: Mapping[str, object], folder: Path) -> MemoryProvider:
     """Return a new provider by its name, with the table `[memory.NAME]` as its options.
 
     Raises `UnknownName` with the ones there are, `InvalidSetting` for options that it does not

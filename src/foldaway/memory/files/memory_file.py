@@ -29,7 +29,7 @@ from foldaway.memory.files.history import StoredVersion, Version, Who, to_text
 from foldaway.memory.files.shared_file import SharedFile
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.search import ScannedText, scan
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 _APART = 100
 """Between the positions of two entries, so that a search takes none for a neighbour."""

@@ -16,7 +16,7 @@ from foldaway.memory.fence import defuse_marks
 from foldaway.memory.files.entries import entries_of
 from foldaway.memory.files.shared_file import read_file
 from foldaway.search import clean
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 KNOWLEDGE_NAMES = ("AGENTS.md", "CLAUDE.md")
 OUTSIDE = "(This file links to a place outside the project, so it is not read.)"

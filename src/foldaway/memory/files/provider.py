@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ from foldaway.memory.files.prompt import (
 )
 from foldaway.memory.provider import MemoryProvider
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.tokens import estimate_text
+from foldaway.transcript import estimate_text
 
 Recall: TypeAlias = Callable[[str, str], str]
 """What past sessions say about a text: the text, the id of the session that asks."""
@@ -40,7 +40,7 @@ _MOST_FOUND = 10
 ACTIONS: Final = ("add", "replace", "remove", "list", "search")
 TARGETS: Final = ("memory", "user")
 
-TOOL: Final[dict[str, Any]] = {
+TOOL: Final[dict[str, object]] = {
     "name": "memory",
     "description": (
         "Keep what should be known in later sessions: facts about the user (target user), and "
@@ -157,11 +157,11 @@ class FilesProvider(MemoryProvider):
             self._rendered = ((user, memory, project), text)
         return self._rendered[1]
 
-    def tools(self) -> Sequence[Mapping[str, Any]]:
+    def tools(self) -> Sequence[Mapping[str, object]]:
         """Return the one tool, `memory`."""
         return (TOOL,)
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Do what the tool is asked for; what is refused is said in a sentence."""
         if name != TOOL["name"]:
             raise LookupError(name)
@@ -178,7 +178,7 @@ class FilesProvider(MemoryProvider):
         """Remove entries from both files and from all their versions."""
         return sum(file.forget(holds, dry_run=dry_run) for file in self.files.values())
 
-    def _call(self, arguments: Mapping[str, Any]) -> str:
+    def _call(self, arguments: Mapping[str, object]) -> str:
         action = _text(arguments, "action")
         target = _text(arguments, "target") or "memory"
         if action not in ACTIONS or target not in TARGETS:
@@ -214,7 +214,7 @@ def _read(file: MemoryFile) -> str:
         return f"- {file.name} {error.what}.\n"
 
 
-def _text(arguments: Mapping[str, Any], name: str) -> str:
+def _text(arguments: Mapping[str, object], name: str) -> str:
     given = arguments.get(name)
     if given is None:
         return ""

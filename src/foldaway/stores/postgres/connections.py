@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, LiteralString, TypeAlias, cast
+from typing import LiteralString, TypeAlias, cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -19,22 +19,34 @@ from foldaway.stores.database import Row, Statements, migrations, note_of_versio
 
 _ADDRESS = "check that the server runs, and the user, password, host and database of the address"
 _WHAT: tuple[tuple[str, str, str], ...] = (
-    ("55P03", "another process holds the session for too long",
-     "wait for that process or stop it, then try again"),
+    (
+        "55P03",
+        "another process holds the session for too long",
+        "wait for that process or stop it, then try again",
+    ),
     ("53100", "the server's disk is full", "free some room there and try again"),
     ("53200", "the server is out of memory", "try again later"),
-    ("53300", "the server takes no more connections",
-     "try again later, or raise its max_connections"),
+    (
+        "53300",
+        "the server takes no more connections",
+        "try again later, or raise its max_connections",
+    ),
     ("25006", "the server is read-only", "name the address of its primary, or open it read-only"),
-    ("42501", "the user lacks the rights",
-     "grant it CREATE on the database, or let its owner open the store once"),
+    (
+        "42501",
+        "the user lacks the rights",
+        "grant it CREATE on the database, or let its owner open the store once",
+    ),
     ("42P01", "the tables of the store are not there", "open the store once for writing"),
     ("57014", "a statement took too long and was cancelled", "try again"),
-    ("54000", "a message is larger than a database row can be",
-     "keep what is larger than 1 GB in a file of its own"),
+    (
+        "54000",
+        "a message is larger than a database row can be",
+        "keep what is larger than 1 GB in a file of its own",
+    ),
     ("XX001", "the server's data is damaged", "restore it from a backup"),
     ("XX002", "an index on the server is damaged", "run REINDEX there"),
-)  # fmt: skip
+)
 _LOST = ("08", "57P", "53300", "25P03", "25P04")
 """The connection is gone or was refused for now: another one may do."""
 _AGAIN = ("40001", "40P01", "23505", "42P06", "42P07", "42710")
@@ -46,9 +58,12 @@ SCHEMA = "foldaway"
 OLDEST_SERVER = 140000
 """`pg_terminate_backend` that waits came with PostgreSQL 14."""
 _SETTINGS = {
-    "connect_timeout": "10", "application_name": "foldaway", "keepalives_idle": "30",
-    "tcp_user_timeout": "30000", "client_encoding": "utf8",
-}  # fmt: skip
+    "connect_timeout": "10",
+    "application_name": "foldaway",
+    "keepalives_idle": "30",
+    "tcp_user_timeout": "30000",
+    "client_encoding": "utf8",
+}
 _BEGIN = f"BEGIN; SET LOCAL search_path TO {SCHEMA}; "
 _TRIGRAM_INDEX = "messages_by_trigrams"
 MOST = 8
@@ -311,19 +326,19 @@ class Open:
         if not self._alone:
             raise NotAlone
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """Return all rows."""
         return cast(list[Row], self._connection.execute(_to_psycopg(sql), values).fetchall())
 
-    def row(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
+    def row(self, sql: str, values: Sequence[object] = ()) -> Row | None:
         """Return the first row, or None."""
         return cast(Row | None, self._connection.execute(_to_psycopg(sql), values).fetchone())
 
-    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+    def run(self, sql: str, values: Sequence[object] = ()) -> int:
         """Return how many rows were changed."""
         return self._connection.execute(_to_psycopg(sql), values).rowcount
 
-    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """Run one statement for each of `rows`; they go to the server together."""
         if len(rows) == 1:
             self.run(sql, rows[0])

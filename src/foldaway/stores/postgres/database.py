@@ -52,8 +52,19 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 20.0
 """How long a transaction is tried again. Long enough for a server to be started again."""
 _LONGEST_PAUSE_SECONDS = 0.25
-_TABLES = ("sessions", "states", "segments", "bodies", "parts", "messages", "views", "refs",
-           "pins", "turns", "leases")  # fmt: skip
+_TABLES = (
+    "sessions",
+    "states",
+    "segments",
+    "bodies",
+    "parts",
+    "messages",
+    "views",
+    "refs",
+    "pins",
+    "turns",
+    "leases",
+)
 _SIZED = {
     "messages": ("words", "words", "folded"),  # a word stands in the row and in the index
     "bodies": ("packed",),
@@ -90,9 +101,11 @@ def open_postgres(
     where = hide_password(url)
     extra = settings(url)
     database = PostgresDatabase(
-        where, _tenant(tenant, profile), PostgresConnections(lambda: connect(url, extra)),
+        where,
+        _tenant(tenant, profile),
+        PostgresConnections(lambda: connect(url, extra)),
         read_only=read_only,
-    )  # fmt: skip
+    )
     try:
         database.make_ready()
     except BaseException:
@@ -175,9 +188,12 @@ class PostgresDatabase:
         return self._persist(attempt, doubtful=doubtful)
 
     def _persist(
-        self, attempt: Callable[[Connection], T], *, may_reconnect: bool = True,
+        self,
+        attempt: Callable[[Connection], T],
+        *,
+        may_reconnect: bool = True,
         doubtful: Sequence[object] = (),
-    ) -> T:  # fmt: skip
+    ) -> T:
         """Try again after contention or a lost connection, up to a deadline.
 
         Pauses of full jitter keep writers that wait for the same row from meeting again.
@@ -303,12 +319,14 @@ class PostgresDatabase:
 
     def problems(self, deep: bool) -> tuple[str, ...]:
         """Return what the server says of its indexes; bodies and logs are checked above this."""
-        rows = self.read(lambda tx: tx.rows(
-            "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-            " JOIN pg_namespace n ON n.oid = c.relnamespace"
-            " WHERE n.nspname = ? AND NOT (i.indisvalid AND i.indisready)",
-            (SCHEMA,),
-        ))  # fmt: skip
+        rows = self.read(
+            lambda tx: tx.rows(
+                "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+                " JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE n.nspname = ? AND NOT (i.indisvalid AND i.indisready)",
+                (SCHEMA,),
+            )
+        )
         return tuple(f"the index {row[0]} is not complete; run REINDEX" for row in rows)
 
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:

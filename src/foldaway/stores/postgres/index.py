@@ -62,12 +62,24 @@ def put_messages(
         " generated, words, folded)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, array_to_tsvector(?), ?)",
         [
-            (first + number, tenant, session, start + number, row.body, row.role, row.tools,
-             row.time, row.key, row.tokens, row.generated, lexemes(tenant, row.text),
-             fold_case(row.text))
+            (
+                first + number,
+                tenant,
+                session,
+                start + number,
+                row.body,
+                row.role,
+                row.tools,
+                row.time,
+                row.key,
+                row.tokens,
+                row.generated,
+                lexemes(tenant, row.text),
+                fold_case(row.text),
+            )
             for number, row in enumerate(rows)
         ],
-    )  # fmt: skip
+    )
 
 
 def remove_messages(tx: Open, tenant: str, session: int) -> int:
@@ -85,9 +97,18 @@ def replace_message(tx: Open, tenant: str, session: int, position: int, row: Mes
         "UPDATE messages SET body = ?, tools = ?, tokens = ?, key = ?,"
         " words = array_to_tsvector(?), folded = ?"
         " WHERE tenant = ? AND session = ? AND position = ?",
-        (row.body, row.tools, row.tokens, row.key, lexemes(tenant, row.text), fold_case(row.text),
-         tenant, session, position),
-    )  # fmt: skip
+        (
+            row.body,
+            row.tools,
+            row.tokens,
+            row.key,
+            lexemes(tenant, row.text),
+            fold_case(row.text),
+            tenant,
+            session,
+            position,
+        ),
+    )
 
 
 def lexemes(tenant: str, text: str) -> list[str]:

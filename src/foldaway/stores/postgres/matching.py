@@ -153,9 +153,13 @@ class PostgresIndex(StoredIndex[Open]):
     def _match_sessions(self, names: Sequence[str]) -> Condition:
         """Both are looked up first: then the server goes by the key of `messages`."""
         begins = [f"{_escape(name)}%" for name in names]
-        own = [row[0] for row in self._tx.rows(
-            "SELECT key FROM sessions WHERE tenant = ? AND id LIKE ANY(?)", (self._tenant, begins)
-        )]  # fmt: skip
+        own = [
+            row[0]
+            for row in self._tx.rows(
+                "SELECT key FROM sessions WHERE tenant = ? AND id LIKE ANY(?)",
+                (self._tenant, begins),
+            )
+        ]
         shared = self._tx.rows(
             "SELECT owner, start, stop FROM segments WHERE tenant = ? AND session = ANY(?)",
             (self._tenant, own),

@@ -7,7 +7,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
 
 import apsw
 
@@ -45,11 +46,8 @@ class SqliteConnections:
 
     def _begin(self) -> None:
         self._writing = threading.RLock()
-        self._changed = threading.Condition()
         self._writer: apsw.Connection | None = None
-        self._idle: list[apsw.Connection] = []
-        self._reading = 0
-        self._forking = False
+        self._readers = _Readers(self._open)
 
     @contextmanager
     def writer(self, patience_seconds: float) -> Generator[apsw.Connection]:
@@ -91,30 +89,15 @@ class SqliteConnections:
         except RuntimeError:
             pass  # what says that nothing of it is left
 
-    @contextmanager
-    def reader(self) -> Generator[apsw.Connection]:
+    def reader(self) -> AbstractContextManager[apsw.Connection]:
         """Lend a connection that reads."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._forking)
-            self._reading += 1
-            connection = self._idle.pop() if self._idle else None
-        try:
-            if connection is None:
-                connection = self._open()
-            yield connection
-        finally:
-            with self._changed:
-                self._reading -= 1
-                if connection is not None and len(self._idle) < _MOST_IDLE:
-                    self._idle.append(connection)
-                elif connection is not None:
-                    connection.close()
-                self._changed.notify_all()
+        return self._readers.lend()
 
     def close(self) -> None:
         """Close what is not in use."""
-        with self._writing, self._changed:
-            self._close_idle()
+        with self._writing:
+            self._close_writer()
+            self._readers.close_idle()
 
     def _open(self) -> apsw.Connection:
         if self._lost:
@@ -125,39 +108,93 @@ class SqliteConnections:
             )
         return self._open_one()
 
-    def _close_idle(self) -> None:
+    def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-        while self._idle:
-            self._idle.pop().close()
 
     def before_fork(self) -> None:
         """Close everything, as soon as nothing is in use."""
         deadline = time.monotonic() + _FORK_PATIENCE_SECONDS
         is_ours = self._writing.acquire(timeout=_FORK_PATIENCE_SECONDS)
-        with self._changed:
-            self._forking = True
-            left = max(0.0, deadline - time.monotonic())
-            is_still = self._changed.wait_for(lambda: not self._reading, left)
-            if is_ours and is_still:
-                self._close_idle()
-        self._is_ours, self._is_clean = is_ours, is_ours and is_still
+        is_still = self._readers.stop(max(0.0, deadline - time.monotonic()), close=is_ours)
+        if is_ours and is_still:
+            self._close_writer()
+        self._before_fork = _BeforeFork(is_ours=is_ours, is_clean=is_ours and is_still)
 
     def after_fork_in_parent(self) -> None:
         """Go on as before."""
-        with self._changed:
-            self._forking = False
-            self._changed.notify_all()
-        if self._is_ours:
+        self._readers.resume()
+        if self._before_fork.is_ours:
             self._writing.release()
 
     def after_fork_in_child(self) -> None:
         """Begin again, with locks of this process; keep what was in use from being closed here."""
-        if not self._is_clean:
+        if not self._before_fork.is_clean:
             self._lost = True
-            _KEPT.append((self._writer, self._idle))
+            _KEPT.append((self._writer, self._readers.idle))
         self._begin()
+
+
+class _BeforeFork(NamedTuple):
+    """What a process had when it forked."""
+
+    is_ours: bool
+    """Whether it had the right to write."""
+    is_clean: bool
+    """Whether nothing was in use, so that all was closed."""
+
+
+class _Readers:
+    """Connections that read: as many as are in use at a time, and some that wait."""
+
+    def __init__(self, open_one: Callable[[], apsw.Connection]) -> None:
+        self._open = open_one
+        self._changed = threading.Condition()
+        self._lent = 0
+        self._is_stopped = False
+        self.idle: list[apsw.Connection] = []
+
+    @contextmanager
+    def lend(self) -> Generator[apsw.Connection]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_stopped)
+            self._lent += 1
+            connection = self.idle.pop() if self.idle else None
+        try:
+            if connection is None:
+                connection = self._open()
+            yield connection
+        finally:
+            with self._changed:
+                self._lent -= 1
+                if connection is not None and len(self.idle) < _MOST_IDLE:
+                    self.idle.append(connection)
+                elif connection is not None:
+                    connection.close()
+                self._changed.notify_all()
+
+    def close_idle(self) -> None:
+        with self._changed:
+            while self.idle:
+                self.idle.pop().close()
+
+    def stop(self, seconds: float, *, close: bool) -> bool:
+        """Lend no more, and wait for those that are lent; return whether all came back in time.
+
+        If so, and if it is asked for, they are closed.
+        """
+        with self._changed:
+            self._is_stopped = True
+            is_still = self._changed.wait_for(lambda: not self._lent, seconds)
+            if close and is_still:
+                self.close_idle()
+        return is_still
+
+    def resume(self) -> None:
+        with self._changed:
+            self._is_stopped = False
+            self._changed.notify_all()
 
 
 def _each(step: Callable[[SqliteConnections], None]) -> Callable[[], None]:

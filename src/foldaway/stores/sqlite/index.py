@@ -20,9 +20,13 @@ a search looks through what is not there yet in two milliseconds."""
 
 
 def put_messages(
-    tx: Statements, insert: Callable[[str, Sequence[Value]], int], tenant: str, session: int,
-    start: int, rows: Sequence[MessageRow],
-) -> None:  # fmt: skip
+    tx: Statements,
+    insert: Callable[[str, Sequence[Value]], int],
+    tenant: str,
+    session: int,
+    start: int,
+    rows: Sequence[MessageRow],
+) -> None:
     """Write messages from the position `start` on; now and then the words of what is new.
 
     `insert` runs a statement and returns the id of its row.
@@ -31,9 +35,19 @@ def put_messages(
     for position, row in enumerate(rows, start):
         made = insert(
             "INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (tenant, session, position, row.body, row.role, row.tools, row.time, row.key,
-             row.tokens, row.generated),
-        )  # fmt: skip
+            (
+                tenant,
+                session,
+                position,
+                row.body,
+                row.role,
+                row.tools,
+                row.time,
+                row.key,
+                row.tokens,
+                row.generated,
+            ),
+        )
         new.append((made, row.text))
     first, last = new[0][0], new[-1][0]
     if first // _WORDS_BATCH != last // _WORDS_BATCH or not first % _WORDS_BATCH:

@@ -113,11 +113,15 @@ class SqliteIndex(StoredIndex[Statements]):
         return [self._rows[message] for message in ids if message in self._rows]
 
     def _rows_of(self, ids: Sequence[int]) -> list[Row]:
-        found = self._tx.rows(
-            f"SELECT {COLUMNS} FROM json_each(?) AS j {_JOINED.format('j.value')}"
-            f" WHERE {self._where.sql}",
-            (as_json(ids), *self._where.values),
-        ) if ids else []  # fmt: skip
+        found = (
+            self._tx.rows(
+                f"SELECT {COLUMNS} FROM json_each(?) AS j {_JOINED.format('j.value')}"
+                f" WHERE {self._where.sql}",
+                (as_json(ids), *self._where.values),
+            )
+            if ids
+            else []
+        )
         rows = [Row(*row) for row in found]
         self._rows.update((row.id, row) for row in rows)
         return rows

@@ -42,27 +42,48 @@ RESTORE = (
     "one, `foldaway doctor --store {where} --salvage` copies what can still be read to a new store"
 )
 _WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
-    (apsw.BusyError, "another process is writing to it for too long",
-     "wait for that process or stop it, then try again"),
-    (apsw.LockedError, "another process is writing to it for too long",
-     "wait for that process or stop it, then try again"),
+    (
+        apsw.BusyError,
+        "another process is writing to it for too long",
+        "wait for that process or stop it, then try again",
+    ),
+    (
+        apsw.LockedError,
+        "another process is writing to it for too long",
+        "wait for that process or stop it, then try again",
+    ),
     (apsw.FullError, "the disk is full", "free some room and try again"),
-    (apsw.NotADBError, "the file is not an SQLite database",
-     "name another file; if it was a store, `foldaway doctor --store {where} --salvage` copies "
-     "what can still be read to a new one"),
+    (
+        apsw.NotADBError,
+        "the file is not an SQLite database",
+        "name another file; if it was a store, `foldaway doctor --store {where} --salvage` copies "
+        "what can still be read to a new one",
+    ),
     (apsw.CorruptError, "the file is damaged", RESTORE),
-    (apsw.ReadOnlyError, "the file or its folder cannot be written",
-     "change its permissions, or open it read-only"),
+    (
+        apsw.ReadOnlyError,
+        "the file or its folder cannot be written",
+        "change its permissions, or open it read-only",
+    ),
     (apsw.PermissionsError, "the file cannot be opened", "change its permissions"),
     (apsw.AuthError, "the file cannot be opened", "change its permissions"),
-    (apsw.CantOpenError, "the file cannot be opened",
-     "see that the file and its folder can be written, or open it read-only"),
-    (apsw.TooBigError, "a message is larger than a database row can be",
-     "keep what is larger than 1 GB in a file of its own"),
+    (
+        apsw.CantOpenError,
+        "the file cannot be opened",
+        "see that the file and its folder can be written, or open it read-only",
+    ),
+    (
+        apsw.TooBigError,
+        "a message is larger than a database row can be",
+        "keep what is larger than 1 GB in a file of its own",
+    ),
     (apsw.NoMemError, "there is not enough memory", "free some and try again"),
-    (apsw.IOError, "the disk could not be read or written",
-     "see that it is not full and works, then try again"),
-)  # fmt: skip
+    (
+        apsw.IOError,
+        "the disk could not be read or written",
+        "see that it is not full and works, then try again",
+    ),
+)
 
 
 def make_ready(path: str) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from foldaway.summarizers.asking.request import Asking, begin, take
+from foldaway.summarizers.asking.request import Asking, begin
 
-__all__ = ["Asking", "begin", "take"]
+__all__ = ["Asking", "begin"]

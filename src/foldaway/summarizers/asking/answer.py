@@ -16,12 +16,8 @@ from msgspec.structs import replace
 from foldaway._core import Regex, Value, read_json
 from foldaway.compaction import PROSE_WEIGHTS
 from foldaway.facts import (
+    FRAME_WORDS,
     SECTIONS,
-    SUMMARY_AFTERWORD,
-    SUMMARY_BRIEF,
-    SUMMARY_CLOSE,
-    SUMMARY_OPEN,
-    SUMMARY_PREAMBLE,
     Entry,
     Known,
     Likeness,
@@ -34,9 +30,16 @@ from foldaway.facts import (
 from foldaway.facts.languages import Language, phrases_for
 
 ASKED: tuple[Section, ...] = (
-    "decisions", "completed", "resolved", "in_progress", "remaining", "blocked", "constraints",
-    "files", "critical",
-)  # fmt: skip
+    "decisions",
+    "completed",
+    "resolved",
+    "in_progress",
+    "remaining",
+    "blocked",
+    "constraints",
+    "files",
+    "critical",
+)
 """The sections that a model is asked for. The requests of the user and the state are the
 ledger's."""
 _ENTRY_SCHEMA: dict[str, Any] = {
@@ -76,12 +79,7 @@ _SOURCE = Regex(r"\s?(?:\[((?:earlier )?(?=[^\]]*\d)[\w.:-]{1,80})\]|\((m\d{1,9}
 _ID = Regex(r"(?:earlier )?[\w.:-]{1,80}\Z")
 _UNWRITABLE = Regex("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _FRAME = Regex(
-    "|".join(
-        map(
-            re.escape,
-            (SUMMARY_OPEN, SUMMARY_CLOSE, SUMMARY_PREAMBLE, SUMMARY_BRIEF, SUMMARY_AFTERWORD),
-        )
-    )
+    "|".join(map(re.escape, FRAME_WORDS))
     + r"|\[foldaway (?:note|digest|duplicate|placeholder)[^\]\n]{0,200}\]"
     + r"|(?:The o|O)riginals: recall fa-[0-9a-f]{10}\.?|\bfa-[0-9a-f]{10}\b"
     + r"|</?(?:note|record)>|\[CONTEXT (?:COMPACTION|SUMMARY)[^\]\n]{0,40}\]:?"
@@ -89,9 +87,20 @@ _FRAME = Regex(
 """What is around a summary and in our marks: a note has none of it, and no reference, since only
 what is kept may be promised."""
 _EMPTY = frozenset(phrases_for(one).none.casefold().rstrip(".。") for one in get_args(Language)) | {
-    "", "none", "(none)", "n/a", "nothing", "empty", "null", "-", "—", "…", "...", "unknown",
+    "",
+    "none",
+    "(none)",
+    "n/a",
+    "nothing",
+    "empty",
+    "null",
+    "-",
+    "—",
+    "…",
+    "...",
+    "unknown",
     "not applicable",
-}  # fmt: skip
+}
 _TEXT_KEYS = ("text", "content", "entry", "item", "quote", "description", "action", "value")
 _SOURCE_KEYS = ("source", "id", "source_id", "message_id", "message", "ref")
 _OWN_NUMBER = Regex(r"\d{1,4}[.)] (?=\S)")
@@ -305,18 +314,38 @@ _KNOWN: dict[str, Section] = {
 _KNOWN.update({_plain(section): section for section in SECTIONS})
 
 _BY_WORD: tuple[tuple[str, Section], ...] = (
-    ("in progress", "in_progress"), ("under way", "in_progress"), ("current work", "in_progress"),
-    ("pending", "pending"), ("open question", "pending"), ("unanswered", "pending"),
-    ("remaining", "remaining"), ("next step", "remaining"), ("todo", "remaining"),
-    ("to do", "remaining"), ("left to do", "remaining"),
-    ("resolved", "resolved"), ("answered", "resolved"),
-    ("constraint", "constraints"), ("preference", "constraints"),
-    ("complet", "completed"), ("done", "completed"), ("accomplish", "completed"),
-    ("block", "blocked"), ("error", "blocked"), ("decision", "decisions"),
-    ("file", "files"), ("state", "state"), ("status", "state"),
-    ("goal", "goal"), ("objective", "goal"), ("task", "task"), ("request", "task"),
-    ("critical", "critical"), ("context", "critical"), ("note", "critical"),
-)  # fmt: skip
+    ("in progress", "in_progress"),
+    ("under way", "in_progress"),
+    ("current work", "in_progress"),
+    ("pending", "pending"),
+    ("open question", "pending"),
+    ("unanswered", "pending"),
+    ("remaining", "remaining"),
+    ("next step", "remaining"),
+    ("todo", "remaining"),
+    ("to do", "remaining"),
+    ("left to do", "remaining"),
+    ("resolved", "resolved"),
+    ("answered", "resolved"),
+    ("constraint", "constraints"),
+    ("preference", "constraints"),
+    ("complet", "completed"),
+    ("done", "completed"),
+    ("accomplish", "completed"),
+    ("block", "blocked"),
+    ("error", "blocked"),
+    ("decision", "decisions"),
+    ("file", "files"),
+    ("state", "state"),
+    ("status", "state"),
+    ("goal", "goal"),
+    ("objective", "goal"),
+    ("task", "task"),
+    ("request", "task"),
+    ("critical", "critical"),
+    ("context", "critical"),
+    ("note", "critical"),
+)
 """How others head their sections; the first word that fits decides."""
 
 

@@ -1,8 +1,9 @@
-"""Asking a model for a note, as steps of values: `begin`, then `request` and `take` by turns.
+"""Asking a model for a note, as steps of values: `begin`, then `request` and
+`take` by turns.
 
     asking = begin(material, now="2026-11-15", summarizer_window=128_000)
     while (request := asking.request) is not None:
-        asking = take(asking, summarizer.summarize(request, timeout))
+        asking = asking.take(summarizer.summarize(request, timeout))
     prose = asking.prose
 
 Nothing here calls anybody: a driver that waits and one that awaits share every line of it.
@@ -17,28 +18,15 @@ from msgspec.structs import replace
 
 from foldaway._core import CachedPrefix, Redact, SummaryAnswer, SummaryRequest, TokenCounter
 from foldaway.compaction import PROSE_SHARE, joined
-from foldaway.facts import SECTIONS, Summary, cut, render_summary
+from foldaway.facts import SECTIONS, Summary, cut
 from foldaway.facts.languages import Language, phrases_for
 from foldaway.summarizers import prompts
-from foldaway.summarizers.asking.answer import (
-    ANSWER_SCHEMA,
-    EMPTY_ANSWER,
-    merge_prose,
-    read_answer,
-)
-from foldaway.summarizers.asking.record import (
-    Chunk,
-    PackedRecord,
-    pack,
-    shorten,
-    tool_names,
-    turn,
-)
+from foldaway.summarizers.asking.answer import ANSWER_SCHEMA, EMPTY_ANSWER, merge_prose, read_answer
+from foldaway.summarizers.asking.record import Chunk, PackedRecord, pack, shorten, tool_names, turn
 from foldaway.summarizers.gate.judge import judge_note, judge_text
 from foldaway.summarizers.material import Material
 from foldaway.summarizers.prompts import PromptTerms
-from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, REPLY_PRIMING_TOKENS
-from foldaway.transcript import texts
+from foldaway.transcript import MESSAGE_OVERHEAD_TOKENS, REPLY_PRIMING_TOKENS, texts
 
 _ASSUMED_WINDOW = 32_000
 """If nobody knows what the summarizer can read; that of small local models."""
@@ -131,11 +119,43 @@ class Asking(Struct, frozen=True, kw_only=True):
     def note(self) -> str:
         """What the ledger and the model have told so far, as it is shown."""
         note = joined(self.found or Summary({}), self.ledger_summary, inf).summary
-        text = render_summary(replace(note, brief=True), self.counter, self.note_tokens)
+        text = replace(note, brief=True).render(self.counter, self.note_tokens)
         for section in SECTIONS:
             heading = phrases_for(note.language).headings[section]
             text = text.replace(f"## {heading}\n", f"## {section}\n")
         return self.redact(text)
+
+    def take(self, answer: SummaryAnswer) -> Asking:
+        """Return the asking with an answer to its request; raises `SummarizerFailed` if the answer
+        is empty, broken or no note. This one is unchanged, so it can be asked again.
+        """
+        request = self.request
+        if request is None:
+            return self
+        judge_text(answer, request, self.counter)
+        is_cut = answer.stopped == "length"
+        # before it is read: entries are cut, and a piece of a secret is none that is known
+        text = self.redact(answer.text)
+        read = read_answer(text, self.terms.language, is_cut=is_cut)
+        if read.adds_nothing:
+            return replace(self, at=self.at + 1, found=self.found or read.summary)
+        judge_note(
+            answer, request, read.summary, has_sections=read.has_sections, languages=self.languages
+        )
+        note = _redact_note(read.summary, self.redact)
+        return replace(self, at=self.at + 1, found=merge_prose(self.found, note))
+
+    def count_rest(self) -> tuple[int, int]:
+        """Return how many requests are left, and their tokens; the note in those to come is taken
+        as full.
+        """
+        request, count = self.request, self.counter.count
+        if request is None:
+            return 0, 0
+        told, later = count(prompts.instructions(self.terms)), self.chunks[self.at + 1 :]
+        first = count(request.instructions) + count(request.prompt)
+        rest = sum(told + self.note_tokens + count(chunk.record) for chunk in later)
+        return 1 + len(later), first + rest
 
     def _instructions(self) -> str:
         if self.prefix is not None:
@@ -190,27 +210,6 @@ def begin(
         return replace(asking, chunks=chunks)
     packed = _pack_record(material, asking, positions, most_calls)
     return replace(asking, chunks=packed.chunks, left=packed.left)
-
-
-def take(asking: Asking, answer: SummaryAnswer) -> Asking:
-    """Return the asking with an answer to its request; raises `SummarizerFailed` if the answer is
-    empty, broken or no note. The asking that was given is unchanged, so it can be asked again.
-    """
-    request = asking.request
-    if request is None:
-        return asking
-    judge_text(answer, request, asking.counter)
-    is_cut = answer.stopped == "length"
-    # before it is read: entries are cut, and a piece of a secret is none that is known
-    text = asking.redact(answer.text)
-    read = read_answer(text, asking.terms.language, is_cut=is_cut)
-    if read.adds_nothing:
-        return replace(asking, at=asking.at + 1, found=asking.found or read.summary)
-    judge_note(
-        answer, request, read.summary, has_sections=read.has_sections, languages=asking.languages
-    )
-    note = _redact_note(read.summary, asking.redact)
-    return replace(asking, at=asking.at + 1, found=merge_prose(asking.found, note))
 
 
 def _redact_note(note: Summary, redact: Redact) -> Summary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from foldaway.summarizers.gate.check import Checked, check
-from foldaway.summarizers.gate.evidence import evidence_of
+from foldaway.summarizers.gate.check import Checked, check_note
 
-__all__ = ["Checked", "check", "evidence_of"]
+__all__ = ["Checked", "check_note"]

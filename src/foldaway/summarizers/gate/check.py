@@ -46,6 +46,7 @@ from foldaway.summarizers.gate.evidence import (
     MARKS,
     Evidence,
     SentenceTerms,
+    evidence_of,
     hidden_in,
     holds,
     is_about,
@@ -56,6 +57,7 @@ from foldaway.summarizers.gate.evidence import (
 from foldaway.summarizers.gate.judge import wrong_language
 from foldaway.summarizers.gate.known_state import contradicts
 from foldaway.summarizers.gate.quotes import QuoteFinder, UserQuote
+from foldaway.summarizers.material import Material
 
 _BY_USER: frozenset[Section] = frozenset({"task", "goal", "pending"})
 _OPEN: frozenset[Section] = frozenset({"blocked", "in_progress", "remaining", "resolved"})
@@ -91,6 +93,11 @@ class Checked(Struct, frozen=True):
     """They contradict the ledger on the current state, and are gone."""
 
 
+def check_note(prose: Summary, material: Material, *, now: str, name: str) -> Checked:
+    """Return what `check` does of the note of a summarizer about some material, on a day."""
+    return check(prose, evidence_of(material, now=now, name=name))
+
+
 def check(prose: Summary, evidence: Evidence) -> Checked:
     """Return the note as far as it holds; raises `SummarizerFailed` if nothing of it does, or if it
     is in another language than the user's. Checking twice is checking once.
@@ -109,9 +116,12 @@ def check(prose: Summary, evidence: Evidence) -> Checked:
         raise SummarizerFailed("bad answer", evidence.name, "nothing in it could be verified")
     counts = gate.counts
     return Checked(
-        replace(prose, sections=sections, language=evidence.language), counts["verified"],
-        counts["dropped"], counts["unchecked"], counts["contradicted"],
-    )  # fmt: skip
+        replace(prose, sections=sections, language=evidence.language),
+        counts["verified"],
+        counts["dropped"],
+        counts["unchecked"],
+        counts["contradicted"],
+    )
 
 
 class _Gate:
@@ -119,8 +129,11 @@ class _Gate:
 
     def __init__(self, evidence: Evidence, phrases: Phrases) -> None:
         self.counts: dict[Verdict, int] = {
-            "verified": 0, "unchecked": 0, "dropped": 0, "contradicted": 0,
-        }  # fmt: skip
+            "verified": 0,
+            "unchecked": 0,
+            "dropped": 0,
+            "contradicted": 0,
+        }
         self._evidence = evidence
         self._quotes = QuoteFinder(evidence)
         self._phrases = phrases

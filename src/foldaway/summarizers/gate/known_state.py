@@ -22,17 +22,7 @@ from msgspec import Struct
 
 from foldaway._core import Regex
 from foldaway.compaction import NOW
-from foldaway.facts import (
-    Likeness,
-    Section,
-    known_files,
-    last_test,
-    likeness,
-    names_in,
-    open_failures,
-    read_words,
-    running_now,
-)
+from foldaway.facts import Likeness, Section, likeness, names_in, open_failures, read_words
 from foldaway.facts.languages import Language, phrases_for
 from foldaway.facts.ledger import Fact, FileState, Ledger
 
@@ -58,7 +48,7 @@ class KnownState(Struct, frozen=True, kw_only=True):
 
 def known_state(ledger: Ledger) -> KnownState:
     """Return how things stood by a ledger."""
-    test, failures = last_test(ledger), open_failures(ledger, inf)
+    test, failures = ledger.last_test(), open_failures(ledger, inf)
     places = {
         "branch": ledger.branch,
         "working_directory": ledger.directory,
@@ -67,11 +57,11 @@ def known_state(ledger: Ledger) -> KnownState:
     return KnownState(
         passed=None if test is None else _outcome(test),
         tested_at=-1 if test is None else test.at,
-        running=tuple(likeness(fact.text) for fact in running_now(ledger)),
+        running=tuple(likeness(fact.text) for fact in ledger.running_now()),
         failures=tuple(likeness(row.text) for row in failures),
         failed_in=frozenset(row.source for row in failures),
         worked_to=ledger.commands[-1].at if ledger.commands else -1,
-        files=known_files(ledger),
+        files=ledger.known_files(),
         values=tuple(
             (name.casefold(), fact.text.casefold())
             for key, fact in places.items()
@@ -131,9 +121,11 @@ _NOT_PUSHED = _any_of(_in_all_languages("not_pushed") | _WORDS["not_pushed"])
 _PUSHED = _any_of(_in_all_languages("pushed"))
 _DELETED = _any_of(_in_all_languages("deleted"))
 _CHANGED = _any_of(
-    _WORDS["changed"] | _in_all_languages("changed") | _in_all_languages("created")
+    _WORDS["changed"]
+    | _in_all_languages("changed")
+    | _in_all_languages("created")
     | _in_all_languages("deleted")
-)  # fmt: skip
+)
 
 
 def _wrong_tests(state: KnownState, section: Section, small: str, at: int | None) -> bool:

@@ -28,7 +28,7 @@ from foldaway.summarizers.models.wire import (
 BETA = "compact-2026-09-04"
 """Goes with a request to compact, and with every later one that carries the block."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "output_config": ("output_config", "output_format", "json_schema", "structured output"),
+    "output_config": ("output_config", "output_format", "json_schema", "structured output")
 }
 _STOPS: Mapping[str, Stopped] = {
     "end_turn": "end",

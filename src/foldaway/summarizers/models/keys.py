@@ -54,6 +54,14 @@ ANTHROPIC = Vendor(
     "AsyncAnthropic",
     ("api_key", "auth_token", "credentials"),
 )
+KEY_VARIABLES = (
+    OPENAI.key,
+    ANTHROPIC.key,
+    "ANTHROPIC_AUTH_TOKEN",
+    OPENAI.headers,
+    ANTHROPIC.headers,
+)
+"""The variables that may hold a key; no program that a model starts gets them."""
 ANY = Vendor("litellm", "the variable with the provider's key", OPENAI.headers, re.compile(r"(?!)"))
 """Providers behind litellm, which asks most of them through OpenAI's SDK. No address that is given
 is known to be theirs."""

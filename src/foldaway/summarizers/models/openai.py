@@ -45,10 +45,19 @@ _CHAT_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "prompt_cache_key": ("prompt_cache_key",),
 }
 _STOPS: Mapping[str, Stopped] = {"stop": "end", "length": "length", "content_filter": "refusal"}
-_KEYED = frozenset({
-    "anthropic", "custom_openai", "hosted_vllm", "litellm_proxy", "llamafile", "lm_studio",
-    "ollama", "ollama_chat", "openai",
-})  # fmt: skip
+_KEYED = frozenset(
+    {
+        "anthropic",
+        "custom_openai",
+        "hosted_vllm",
+        "litellm_proxy",
+        "llamafile",
+        "lm_studio",
+        "ollama",
+        "ollama_chat",
+        "openai",
+    }
+)
 """Providers for which litellm sends the key that it is given and no other. For the rest it may
 sign with a cloud account of the machine or look for more keys, so that they are asked at an
 address of one's own only if the user has paired it with a key."""
@@ -283,12 +292,7 @@ openai_native = partial(
 
 
 def litellm_summarizer(
-    model: str,
-    *,
-    url: str = "",
-    api_key: str = "",
-    key_variable: str = "",
-    context_length: int = 0,
+    model: str, *, url: str = "", api_key: str = "", key_variable: str = "", context_length: int = 0
 ) -> ModelSummarizer:
     """Return a summarizer that asks through litellm; the keys are in the variables it names.
 

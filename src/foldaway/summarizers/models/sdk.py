@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from foldaway._core import NativeAnswer, NativeRequest, SummaryAnswer, SummaryRequest
 from foldaway.errors import FoldawayError, MissingExtra, SummarizerFailed
-from foldaway.summarizers.models.failures import failure, rejected_option
-from foldaway.summarizers.models.keys import Access, Vendor, access_to
+from foldaway.summarizers.models.failures import Interrupted, failure, rejected_option
+from foldaway.summarizers.models.keys import ANTHROPIC, OPENAI, Access, Vendor, access_to
 from foldaway.summarizers.models.wire import (
     AnswerBuilder,
     Take,
@@ -235,6 +235,40 @@ def sdk_compactor(
             return api.read(await read_json(response), name)
 
     return ModelCompactor(name, api.kind, ask, key=access.remedy)
+
+
+class ModelEndpoint(Struct, frozen=True):
+    """A model at an address that is asked through the SDK of its vendor."""
+
+    spec: str
+    access: Access
+
+    async def open_client(self, seconds: float, *, retries: int = 0) -> Any:
+        """Return a client of the SDK that waits no longer than `seconds` for an answer."""
+        return await open_client(self.spec, self.access, seconds, retries=retries)
+
+    def failure(self, error: Exception, *, has_begun: bool) -> SummarizerFailed:
+        """Return what an error of the client means, in a sentence without words of the provider;
+        an answer that has begun breaks off by no fault of the address.
+        """
+        key = self.access.key_variable or self.access.vendor.key
+        if has_begun:
+            begun = Interrupted()
+            begun.__cause__, error = error, begun
+        return failure(error, self.spec, key=key)
+
+
+def endpoint_of(
+    kind: str, model: str, *, url: str, key_variable: str, purpose: str
+) -> ModelEndpoint:
+    """Return where a model of `openai` or `anthropic` is asked; nothing is asked yet.
+
+    A server at `url` is sent the key in `key_variable`, and no other. Raises `MissingExtra` without
+    the SDK, which is needed for `purpose`, and `InvalidSetting` for no address.
+    """
+    vendor = {"openai": OPENAI, "anthropic": ANTHROPIC}[kind]
+    demand(vendor.package, purpose)
+    return ModelEndpoint(f"{kind}:{model}", access_to(vendor, url, "", key_variable))
 
 
 async def open_client(name: str, access: Access, seconds: float, *, retries: int = 0) -> Any:

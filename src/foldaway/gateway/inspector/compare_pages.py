@@ -1,0 +1,269 @@
+"""Two sessions beside each other, strategies on one session, and the reports of the lab."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from foldaway.gateway import NotThere
+from foldaway.gateway.inspector.safe_text import UNTITLED
+from foldaway.gateway.inspector.session_sources import OpenedSession, file_name_of
+from foldaway.gateway.inspector.site import HEADERS, Answer, HtmlPage, Inspector, moment, percent
+from foldaway.gateway.inspector.strategy_trials import TrialState
+from foldaway.gateway.inspector.timeline import timeline
+from foldaway.lab import (
+    SessionTrial,
+    find_report,
+    list_runs,
+    needed_for_trials,
+    report_script,
+    trial_columns,
+)
+from foldaway.sessions import name_in_words
+from foldaway.stores import SessionFilter
+from foldaway.usage import SessionDetails, full, money, session_details, short
+
+_MOST_CHOICES = 200
+"""Sessions that can be chosen from the list; a page of any other has a link to here."""
+_TITLE_CHARS = 70
+"""Of a title in a list."""
+_MOST_TOOLS = 3
+"""Tools that are named; the page of a session has all."""
+_WIDTH, _HEIGHT, _EDGE = 640, 300, 46
+"""Of the picture, in its own units: its letters are as large as those of the page at this width."""
+_LINE = 17
+"""Units between two names in the picture, so that they can be read."""
+_NAME_UNITS = 110
+"""About the width of the longest name of a strategy in the picture."""
+_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+_POLICY = (
+    "default-src 'none'; {scripts} style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts allow-popups"
+)
+"""A report is a page of its own, without an origin and without the network: what is in it can ask
+nobody. It draws with inline styles; of scripts only the one that this version writes runs."""
+
+
+class SessionChoice(Struct, frozen=True):
+    """A session that can be chosen."""
+
+    name: str
+    title: str
+
+
+class ComparedFact(Struct, frozen=True):
+    """One line of the table of two sessions."""
+
+    name: str
+    a: str
+    b: str
+
+
+class FillChart(Struct, frozen=True):
+    """The size of every prompt of two sessions, for the chart."""
+
+    a: Sequence[int]
+    b: Sequence[int]
+
+
+class PlotPoint(Struct, frozen=True, kw_only=True):
+    """A strategy in the picture: how much it keeps, and what the rest of the session costs."""
+
+    name: str
+    x: float
+    y: float
+    label_y: float
+    is_left: bool
+    """Whether its name is drawn to its left, because there is no room to its right."""
+    is_ours: bool
+
+
+def compare(inspector: Inspector, request: Request) -> Answer:
+    """Return the page: what can be compared, and what was asked for."""
+    asked = {name: request.query_params.get(name, "") for name in ("a", "b", "session")}
+    values: dict[str, Any] = {
+        **asked,
+        "choices": choices(inspector),
+        "runs": list_runs(inspector.lab_places),
+        "pair": None,
+        "trial": None,
+    }
+    if asked["a"] and asked["b"]:
+        pair = [inspector.shelf.open(asked[name]) for name in ("a", "b")]
+        values["pair"] = _pair(*pair)
+    if asked["session"]:
+        values["trial"] = _trial(inspector, inspector.shelf.open(asked["session"]))
+    return HtmlPage("compare.html.j2", values)
+
+
+def trial_state(inspector: Inspector, request: Request) -> Answer:
+    """Return how far the trial of a session is; a POST begins it."""
+    session = inspector.shelf.open(str(request.path_params["id"]))
+    if request.method == "POST":
+        window = timeline(session.store, session.info).window_tokens
+        return inspector.trials.start(session.store, session.info, window)
+    return inspector.trials.state(session.info)
+
+
+def choices(inspector: Inspector) -> list[SessionChoice]:
+    """Return the sessions that can be chosen, the newest first."""
+    found: list[SessionChoice] = []
+    api = inspector.shelf.api
+    if api is not None:
+        for info in api.store.sessions(SessionFilter(), most=_MOST_CHOICES).sessions:
+            title = api.show(name_in_words(info)) or UNTITLED
+            found.append(SessionChoice(info.id, _choice(info.source, info.updated, title)))
+    files = [one for one in inspector.shelf.files if not one.parent_id]
+    for one in sorted(files, key=lambda one: -(one.started or 0.0))[:_MOST_CHOICES]:
+        title = inspector.shelf.show(one.title) or UNTITLED
+        found.append(SessionChoice(file_name_of(one), _choice(one.agent, one.started, title)))
+    return found[:_MOST_CHOICES]
+
+
+def _choice(agent: str, time: float | None, title: str) -> str:
+    return " · ".join(filter(None, (moment(time), agent, _cut(title))))
+
+
+def _cut(title: str) -> str:
+    line = " ".join(title.split())
+    return f"{line[:_TITLE_CHARS]}…" if len(line) > _TITLE_CHARS else line
+
+
+# Two sessions
+
+
+def _pair(a: OpenedSession, b: OpenedSession) -> dict[str, object]:
+    details = [session_details(one.store, one.info) for one in (a, b)]
+    titles = [_cut(one.api.show(name_in_words(one.info)) or UNTITLED) for one in (a, b)]
+    sizes = [[turn.input_tokens for turn in one.turns] for one in details]
+    return {
+        "titles": titles,
+        "ids": [a.info.id, b.info.id],
+        "facts": facts_of((a, details[0]), (b, details[1])),
+        "chart": FillChart(sizes[0], sizes[1]),
+        "steps": [one.steps for one in details],
+    }
+
+
+def facts_of(
+    a: tuple[OpenedSession, SessionDetails], b: tuple[OpenedSession, SessionDetails]
+) -> list[ComparedFact]:
+    """Return what is known of two sessions, line by line."""
+    left, right = _facts(*a), _facts(*b)
+    return [ComparedFact(name, left[name], right[name]) for name in left]
+
+
+def _facts(session: OpenedSession, details: SessionDetails) -> dict[str, str]:
+    info, totals = session.info, details.totals
+    folded = sum(one.tokens_before - one.tokens_after for one in details.steps if not one.undone)
+    tools = ", ".join(
+        f"{name} {count:,}" for name, count in list(details.tools.items())[:_MOST_TOOLS]
+    )
+    largest = max((turn.input_tokens for turn in details.turns), default=0)
+    return {
+        "Agent": info.source or "foldaway",
+        "Model": info.model or next((turn.model for turn in details.turns if turn.model), ""),
+        "Started": moment(info.started),
+        "Messages": full(info.length),
+        "Tokens of all messages": short(info.tokens),
+        "Most used tools": tools,
+        "Requests": full(totals.requests),
+        "Tokens sent in all requests": short(totals.input_tokens),
+        "Read from the cache": percent(totals.cache_hit_rate) if totals.requests else "",
+        "Cache misses": full(totals.cache_misses) if totals.requests else "",
+        "Tokens written by the model": short(totals.output_tokens),
+        "Largest prompt": short(largest) if largest else "",
+        "Cost": "not known" if totals.cost is None else money(totals.cost),
+        "Compactions by Foldaway": full(sum(not one.undone for one in details.steps)),
+        "Tokens that they folded": short(folded),
+        "Messages by the agent's own compaction": full(details.generated),
+    }
+
+
+# Strategies
+
+
+def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
+    state: TrialState = inspector.trials.state(session.info)
+    result = inspector.trials.result(session.info)
+    return {
+        "id": session.info.id,
+        "state": state,
+        "missing": needed_for_trials(),
+        "result": result,
+        "title": _cut(session.api.show(name_in_words(session.info)) or UNTITLED),
+        "tokens": session.info.tokens,
+        "columns": trial_columns(),
+        "points": picture(result) if result else (),
+        "plot": (_WIDTH, _HEIGHT, _EDGE),
+    }
+
+
+def picture(trial: SessionTrial) -> list[PlotPoint]:
+    """Return where each strategy stands: what is kept upward, the cost of the rest to the right."""
+    known = trial.points
+    if not known:
+        return []
+    costs = [one.cost for one in known]
+    low, high = min(*costs, 1.0), max(*costs, 1.0)
+    places: list[tuple[float, float, str]] = []
+    for one in sorted(known, key=lambda one: -one.kept):
+        share = (one.cost - low) / (high - low) if high > low else 0.5
+        x = _EDGE + share * (_WIDTH - 2 * _EDGE)
+        y = _EDGE / 2 + (1 - one.kept) * (_HEIGHT - 1.5 * _EDGE)
+        places.append((x, y, one.strategy))
+    ours = {one.strategy for one in known if one.is_ours}
+    lowest, found = {True: float(-_LINE), False: float(-_LINE)}, list[PlotPoint]()
+    for x, y, name in places:
+        is_left = _is_left(x, y, places)
+        label_y = lowest[is_left] = max(y + 4, lowest[is_left] + _LINE)
+        found.append(
+            PlotPoint(
+                name=name,
+                x=round(x, 1),
+                y=round(y, 1),
+                label_y=round(label_y, 1),
+                is_left=is_left,
+                is_ours=name in ours,
+            )
+        )
+    return found
+
+
+def _is_left(x: float, y: float, places: Sequence[tuple[float, float, str]]) -> bool:
+    """Return whether a name has no room to the right of its point, and has some to the left."""
+    if x + _NAME_UNITS > _WIDTH:
+        return True
+    if x < _EDGE + _NAME_UNITS:
+        return False
+    return any(0 < other - x < _NAME_UNITS and abs(at - y) < _LINE for other, at, _ in places)
+
+
+# Reports of the lab
+
+
+def lab_report(inspector: Inspector, request: Request) -> Answer:
+    """Return the report of a run, as a page that can do nothing outside itself."""
+    name = str(request.path_params["name"])
+    page = find_report(inspector.lab_places, name)
+    if page is None:
+        raise NotThere(
+            f"no run of the lab is called {name!r}; the list of runs has their addresses"
+        )
+    headers = {**HEADERS, "content-security-policy": policy_for(page)}
+    return Response(page, headers=headers, media_type="text/html; charset=utf-8")
+
+
+def policy_for(page: bytes) -> str:
+    """Return what a browser may do with a report: run our own script in it, and no other."""
+    ours = [one for one in _SCRIPT.findall(page) if one.strip() == report_script()]
+    marks = [base64.b64encode(hashlib.sha256(one).digest()).decode() for one in ours]
+    allowed = " ".join(f"'sha256-{mark}'" for mark in marks)
+    return _POLICY.format(scripts=f"script-src {allowed};" if allowed else "script-src 'none';")

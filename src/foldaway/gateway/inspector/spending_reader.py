@@ -1,0 +1,217 @@
+"""What the agents of this machine used, read in the background while the pages are shown."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from foldaway.caching import PriceList
+from foldaway.gateway.inspector.background_work import BackgroundWork
+from foldaway.sessions import ViewRow, name_in_words
+from foldaway.stores import SessionFilter, SessionInfo, Store
+from foldaway.usage import (
+    CountedAnswer,
+    Judgement,
+    Overview,
+    SpentSession,
+    UsageReader,
+    UsageSum,
+    by_day,
+    by_session,
+    count_once,
+    judge,
+    overview,
+)
+
+_JUDGING_SECONDS = 8.0
+"""How long sessions are replayed for what they would have cost otherwise, as in `foldaway`."""
+
+
+_FRESH_SECONDS = 60
+"""How long what was read counts as new: looking for changes takes a second with many files."""
+
+
+class Spending(Struct, frozen=True, kw_only=True):
+    """All that was read."""
+
+    sessions: Sequence[SpentSession]
+    answers: Sequence[CountedAnswer]
+    overview: Overview
+    prices: PriceList
+    judged: Sequence[Judgement]
+    stored: StoreSurvey
+    by_session: Mapping[tuple[str, str], UsageSum]
+    by_day: Mapping[str, UsageSum]
+    memory: dict[Any, Any] = field(default_factory=dict)
+    """What was made of it, by what was asked; gone with it when all is read again."""
+
+
+class SpendingReader:
+    """Reads once in a thread of its own, and again if it is asked to."""
+
+    def __init__(
+        self,
+        store: Store | None,
+        places: Sequence[Path],
+        *,
+        cache_folder: Path,
+        version: str,
+        found: Callable[[Sequence[SpentSession]], None],
+    ) -> None:
+        """Take where to read; `found` is told the sessions of files as soon as they are known."""
+        self._store, self._places, self._found = store, tuple(places), found
+        self._reader = UsageReader(cache_folder, version)
+        self._lock, self._finished = threading.Lock(), 0.0
+        self.progress = BackgroundWork()
+        self.spending: Spending | None = None
+
+    def start(self) -> None:
+        """Read in the background, if that was not begun yet or is some time ago."""
+        is_old = time.monotonic() - self._finished > _FRESH_SECONDS
+        needed = ("waiting", "ready", "failed") if is_old else ("waiting",)
+        if self.progress.begin("reading", 0, needed.__contains__):
+            threading.Thread(target=self.read, daemon=True).start()
+
+    def files(self) -> list[SpentSession]:
+        """Read the files now, and offer their sessions."""
+        with self._lock:
+            native = self._reader.read_files(self._places, lambda done, total: None)
+        self._found(native)
+        return native
+
+    def read(self) -> None:
+        """Read what is new; what was read before is kept in a cache."""
+        with self._lock:
+            is_whole = False
+            try:
+                self._read()
+                is_whole = True
+            except Exception:  # noqa: BLE001 the boundary: pages go on without these figures
+                self.progress.set(step="failed")
+            finally:
+                self._reader.save(is_whole=is_whole)
+
+    def _read(self) -> None:
+        tell = self.progress.tell
+        self.progress.set(step="reading", done=0, total=0)
+        native = self._reader.read_files(self._places, tell)
+        self._found(native)
+        self.progress.set(done=0, total=0)
+        stored = self._reader.read_store(self._store, native, tell) if self._store else []
+        prices = PriceList()
+        answers = count_once(native, stored, prices)
+        looked = survey(self._store) if self._store else StoreSurvey()
+        by_key = {one.key: one for one in (*native, *stored)}
+        if self.spending is None:
+            self._keep(list(by_key.values()), answers, prices, [], looked)
+        self.progress.set(step="replaying", done=0, total=0)
+        judged = judge(
+            [one for one in by_key.values() if not one.is_stored],
+            self._reader,
+            prices,
+            _JUDGING_SECONDS,
+            tell,
+        )
+        self._keep(list(by_key.values()), answers, prices, judged, looked)
+        self._finished = time.monotonic()
+        self.progress.set(step="ready")
+
+    def _keep(
+        self,
+        sessions: Sequence[SpentSession],
+        answers: Sequence[CountedAnswer],
+        prices: PriceList,
+        judged: Sequence[Judgement],
+        stored: StoreSurvey,
+    ) -> None:
+        made = overview(
+            sessions,
+            answers,
+            judged,
+            prices,
+            problems=len(self._reader.problems),
+            is_stored=self._store is not None,
+        )
+        self.spending = Spending(
+            sessions=sessions,
+            answers=answers,
+            overview=made,
+            prices=prices,
+            judged=judged,
+            stored=stored,
+            by_session=by_session(answers),
+            by_day=by_day(answers),
+        )
+
+
+_SESSIONS_AT_ONCE = 500
+"""Sessions of one page of a store: few queries, little memory."""
+
+
+class OwnCompaction(Struct, frozen=True):
+    """One compaction, of a session of an agent in a project."""
+
+    session: str
+    """The id of the session."""
+    number: int
+    """Of the view that it made."""
+    title: str
+    agent: str
+    project: str
+    model: str
+    time: float
+    tokens_before: int
+    tokens_after: int
+
+
+class StoreSurvey(Struct, frozen=True):
+    """What the sessions of a store are."""
+
+    keys: frozenset[tuple[str, str]] = frozenset()
+    """Agent and id of each session that an agent knows by an id."""
+    count: int = 0
+    """All sessions; if there are more or fewer now, the rest is out of date."""
+    compactions: tuple[OwnCompaction, ...] = ()
+    """Without those that were undone."""
+
+
+def survey(store: Store) -> StoreSurvey:
+    """Look at all sessions of a store."""
+    keys: set[tuple[str, str]] = set()
+    count, found = 0, list[OwnCompaction]()
+    for info in _sessions(store):
+        count += 1
+        if info.source_id:
+            keys.add((info.source, info.source_id))
+        if info.compactions:
+            found += _compactions(store, info)
+    return StoreSurvey(frozenset(keys), count, tuple(found))
+
+
+def _compactions(store: Store, info: SessionInfo) -> Iterator[OwnCompaction]:
+    for row in ViewRow.list_of(store.views(info.id), info.view):
+        if row.tokens_before and not row.undone:
+            yield OwnCompaction(
+                info.id,
+                row.number,
+                name_in_words(info),
+                info.source or "foldaway",
+                info.cwd,
+                info.model,
+                row.created,
+                row.tokens_before,
+                row.tokens_after,
+            )
+
+
+def _sessions(store: Store) -> Iterator[SessionInfo]:
+    after, is_last = "", False
+    while not is_last:
+        page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
+        yield from page.sessions
+        after, is_last = page.next, not page.next
