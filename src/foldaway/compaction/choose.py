@@ -198,10 +198,10 @@ def _by_worth(ground: Ground, size: int, *, is_again: bool = False) -> _Layout:
     record gives way to what must stay.
     """
     work, length = ground.work, len(ground.work.log)
-    room = max(size - ground.fixed, 0)
+    near = max(size - ground.fixed, 0)
     candidates = list(_visible(ground, length))
-    protected = length if ground.tight else _protected_from(ground, candidates, room)
-    room = work.budget.widen(room, work.costs.span(protected, length))
+    protected = length if ground.tight else _protected_from(ground, candidates, near)
+    room = work.budget.widen(near, work.costs.span(protected, length))
     newest = min(protected, length - (1 if ground.tight else work.policy.min_tail))
     must = [
         (a, b) for a, b in candidates if b > newest or any(a <= at < b for at in ground.anchored)
@@ -211,7 +211,7 @@ def _by_worth(ground: Ground, size: int, *, is_again: bool = False) -> _Layout:
         unseen = range(max(unseen_from(work), 0), length)
         whole |= {at for at in unseen if work.costs[at] <= UNSEEN_SHARE * room}
         whole.update(range(protected, length))
-    blocks = cut_blocks(work, candidates, room, must, frozenset(whole))
+    blocks = cut_blocks(work, candidates, near, must, frozenset(whole))
     record = record_room(work, room)
     beside = room - record - count_frame(work)
     may_fit = work.budget.target_tokens is not None and work.writer == "ledger"
