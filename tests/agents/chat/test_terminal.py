@@ -368,7 +368,8 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
     assert chat.end() == 0
     shown += chat.text
     assert "A summary is ready" in shown
-    assert "The summarizer failed (overloaded)" in shown
+    # the conversation's own model is asked next; here it answers as if it were in the talk
+    assert "The summarizer failed (bad answer)" in shown
     log = said()
     assert [words for role, words in log if role == "user"] == typed
     answers = [words for role, words in log if role == "assistant"]
