@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from foldaway.stores import Held
 from foldaway.stores.open import open_store
 
 WIRES = [
@@ -85,7 +86,40 @@ async def test_two_gateways_in_turns_never_send_what_is_too_long(
         for steps in range(5, 100):
             stand = (one, other)[steps % 2]
             got = await stand.post(kit.talk(wire, steps), wire)
-            assert (got.status, [each.script.refused for each in both]) == (200, [0, 0]), steps
+            refused = [each.script.refused for each in both]
+            sizes = [len(body) for body in stand.upstream.asked[-2:]]
+            assert (got.status, refused) == (200, [0, 0]), (steps, got.note, sizes)
+    store.close()
+
+
+class Leased:
+    """A store whose sessions somebody else is compacting, so many times that it is asked."""
+
+    def __init__(self, store: Any) -> None:
+        self.store, self.left = store, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def acquire(self, *given: Any, **named: Any) -> Any:
+        if self.left:
+            self.left -= 1
+            return Held("another process", 60.0)
+        return self.store.acquire(*given, **named)
+
+
+async def test_a_request_that_does_not_fit_waits_for_the_compaction_of_another_process(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """Sent as it is, it would be refused."""
+    store = Leased(open_store(tmp_path / "both"))
+    async with gateway(store=store, is_shared=True) as stand:
+        strict = stand.upstream.script = Strict(kit)
+        assert (await stand.post(kit.talk("chat", 5), "chat")).status == 200
+        store.left = 3
+        got = await stand.post(kit.talk("chat", 40), "chat")
+        assert (got.status, strict.refused, store.left) == (200, 0, 0)
+        assert got.note.startswith("compacted")
     store.close()
 
 

@@ -52,6 +52,9 @@ _PAUSE_SECONDS = 60.0
 PATIENCE_SECONDS = 20.0
 """How long a request waits that cannot be sent as it came: it is too long for its provider, or its
 thinking is bound to a view. Claude Code warns after that much silence."""
+_LEASE_SECONDS = 0.05
+"""How often it is looked whether somebody else's compaction has ended; chosen, a tenth of what one
+takes."""
 _STORE_SECONDS = 2.0
 """How long the last view is looked for in the store; it takes milliseconds, unless a disk hangs."""
 _SAFE = 0.85
@@ -419,12 +422,21 @@ class Conversation:
     def _follow(self, turn: Turn, claim: threading.Lock) -> Followed:
         session = self._open_session(turn)
         followed = session.follow(request=turn.body)
+        ends = time.monotonic() + PATIENCE_SECONDS
+        while self._waits_for_others(followed) and time.monotonic() < ends:
+            time.sleep(_LEASE_SECONDS)  # another process compacts it: nothing here can be awaited
+            followed = session.follow(request=turn.body, when="due")
         is_late = not claim.acquire(blocking=False)
         if is_late and turn.binds and followed.report.status == "compacted":
             session.undo()
             session.follow(request=turn.body, when="never")
         self._note(session, turn)
         return followed
+
+    def _waits_for_others(self, followed: Followed) -> bool:
+        """Return whether somebody else is compacting what is not known to fit without it."""
+        is_running = followed.report.reason == "already running"
+        return is_running and not self.fit.takes(len(followed.body), 0)
 
     def _catch_up(self, turn: Turn) -> Session:
         """Return the session with the list of a request."""
