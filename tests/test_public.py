@@ -19,7 +19,7 @@ PUBLIC_MODULES = re.findall(
     r"^\| `foldaway\.([\w.]+)` \|", (ROOT / "docs" / "architecture.md").read_text(), re.M
 )
 """The table of docs/architecture.md."""
-MOST_PUBLIC_MODULES = 14
+MOST_PUBLIC_MODULES = 13
 """16 before; the aim is 12."""
 
 

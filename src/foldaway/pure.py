@@ -2,7 +2,7 @@
 
 Each works alone, keeps no state and changes nothing that it is given. `foldaway.compress` does all
 of them together, and checks the result; use these where a host does the rest itself. The marks and
-prices of prompt caching are here too.
+prices of prompt caching, and what makes one tool result smaller, are here too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from foldaway.caching import (
 from foldaway.compaction import message_tokens
 from foldaway.dialects import load, repair
 from foldaway.facts import summary_body
-from foldaway.reduction import render_result
+from foldaway.reduction import Reduced, Truncation, reduce_on_arrival, render_result
 from foldaway.transcript import (
     Estimator,
     Groups,
@@ -40,6 +40,8 @@ from foldaway.transcript import (
 __all__ = [
     "CacheHint",
     "Prices",
+    "Reduced",
+    "Truncation",
     "cache_hints",
     "digest_result",
     "effective_window",
@@ -49,6 +51,8 @@ __all__ = [
     "map_tool_calls",
     "mark_duplicates",
     "prefix_key",
+    "reduce_on_arrival",
+    "render_result",
     "select_tail",
     "shrink_arguments",
     "split_for_partial",

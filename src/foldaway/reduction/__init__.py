@@ -21,20 +21,6 @@ if TYPE_CHECKING:
         test_counts,
     )
 
-__all__ = [
-    "KINDS",
-    "REDUCERS",
-    "Kind",
-    "Reduced",
-    "TextReducer",
-    "Truncation",
-    "detect_kind",
-    "fenced",
-    "reduce_on_arrival",
-    "reduce_text",
-    "render_result",
-]
-
 
 __getattr__ = import_later(
     __name__,
