@@ -17,7 +17,7 @@ OUTSIDE = (
     "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
-    "bench/**/*.md",
+    "bench/README.md",
     "examples/*.*",
 )
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)([^)]*\))")
@@ -54,6 +54,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         is_path = re.fullmatch(rf"\S*{re.escape(PurePosixPath(target).name)}", match[1])
         text = title_of(file) if file and is_path else match[1]
         shown = relpath(target, PurePosixPath(here).parent) if file else match[2]
+        if file is None and (ROOT / target).is_file():  # notes on measurements stay in the source
+            shown = f"{config['extra']['source']}/{target}"
         return f"[{text}]({shown}{match[3]}"
 
     return deepen_lists(LINK.sub(link, markdown))
