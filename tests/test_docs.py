@@ -109,11 +109,11 @@ class Command(NamedTuple):
 
 def pages() -> list[Path]:
     """Return every page of the navigation, README.md, and the notes on measurements."""
-    docs = [ROOT / "docs" / name for name in NAVIGATION]
+    top = ROOT / "docs"
+    docs = [top / name if (top / name).exists() else ROOT / name for name in NAVIGATION]
     notes = sorted({*ROOT.glob("bench/**/*.md")} - {ROOT / "bench" / "README.md"})
-    notes = [one for one in notes if "/." not in one.as_posix().removeprefix(str(ROOT))]
-    return [ROOT / "README.md", *notes, *(one if one.exists() else ROOT / one.relative_to(ROOT / "docs")
-                                  for one in docs)]  # fmt: skip
+    notes = [one for one in notes if "/." not in one.relative_to(ROOT).as_posix()]
+    return [ROOT / "README.md", *notes, *docs]
 
 
 def blocks(page: Path) -> Iterator[Block]:
