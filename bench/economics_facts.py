@@ -16,8 +16,17 @@ from msgspec.structs import replace
 
 from foldaway._core.policy import Policy, Saving
 from foldaway.dialects.loading import load
-from foldaway.lab.recording import RecordedMessage, Recording, record
-from foldaway.lab.replay import CallState, Player, Prompt, ReplayCompaction, ReplayTerms, replay
+from foldaway.lab.replay import (
+    CallState,
+    Player,
+    Prompt,
+    RecordedMessage,
+    Recording,
+    ReplayCompaction,
+    ReplayTerms,
+    record,
+    replay,
+)
 from foldaway.lab.results import mean, mean_interval
 from foldaway.lab.scoring.needed import Elsewhere, prepare
 from foldaway.lab.scoring.score import CutCase, cases_of, score

@@ -13,17 +13,18 @@ from tests.testing.strategies import PROVIDERS, valid_bodies, valid_lists
 
 from foldaway.caching.prices import Prices
 from foldaway.dialects.loading import load
-from foldaway.lab.cost_plots import cost_plot
-from foldaway.lab.recording import Recording, record
 from foldaway.lab.replay import (
     CallState,
     Player,
     Prompt,
+    Recording,
     Replay,
     ReplayCompaction,
     ReplayTerms,
+    record,
     replay,
 )
+from foldaway.lab.report.panels import cost_plot
 from foldaway.lab.simulation import (
     ReplayStrategy,
     append_only,

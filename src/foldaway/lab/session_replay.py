@@ -12,8 +12,7 @@ from foldaway.agents.importers import ImportedSession
 from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList, window_of
 from foldaway.lab.reading import lab_session
-from foldaway.lab.recording import Recording, record
-from foldaway.lab.replay import ReplayTerms
+from foldaway.lab.replay import Recording, ReplayTerms, record
 from foldaway.lab.scoring.facts import is_present
 from foldaway.lab.scoring.needed import Elsewhere, needed_facts, prepare
 from foldaway.lab.scoring.session import LabSession, OwnSummary, is_system

@@ -13,15 +13,17 @@ from foldaway.caching import TTL_SECONDS, Bill
 from foldaway.compaction import message_tokens
 from foldaway.dialects import dialect_named
 from foldaway.engine import Compressor, Model
-from foldaway.lab.recording import RecordedMessage, Recording, record
 from foldaway.lab.replay import (
     CallState,
     Piece,
     Player,
     Prompt,
+    RecordedMessage,
+    Recording,
     Replay,
     ReplayCompaction,
     ReplayTerms,
+    record,
     replay,
 )
 from foldaway.transcript import Estimator, Transcript
