@@ -27,10 +27,8 @@ from msgspec.structs import replace
 from economics_facts import print_facts
 from foldaway.caching.catalog import prices_of
 from foldaway.dialects.loading import load
-from foldaway.lab.cost_plots import strategy_rows
-from foldaway.lab.recording import Recording, record
-from foldaway.lab.replay import Replay, ReplayTerms, replay
-from foldaway.lab.report.panels import BLUE, GREY, INK, SETTINGS, svg_text
+from foldaway.lab.replay import Recording, Replay, ReplayTerms, record, replay
+from foldaway.lab.report.panels import BLUE, GREY, INK, SETTINGS, strategy_rows, svg_text
 from foldaway.lab.scoring.needed import common_knowledge
 from foldaway.lab.simulation import (
     THRESHOLDS,

@@ -16,8 +16,17 @@ from msgspec.structs import replace
 
 from foldaway._core.policy import Policy, Saving
 from foldaway.dialects.loading import load
-from foldaway.lab.recording import RecordedMessage, Recording, record
-from foldaway.lab.replay import CallState, Player, Prompt, ReplayCompaction, ReplayTerms, replay
+from foldaway.lab.replay import (
+    CallState,
+    Player,
+    Prompt,
+    RecordedMessage,
+    Recording,
+    ReplayCompaction,
+    ReplayTerms,
+    record,
+    replay,
+)
 from foldaway.lab.results import mean, mean_interval
 from foldaway.lab.scoring.needed import Elsewhere, prepare
 from foldaway.lab.scoring.score import CutCase, cases_of, score
@@ -104,7 +113,7 @@ def _start_clearing(recording: Recording, terms: ReplayTerms) -> Player:
     return _Clearing(masking(CLEARING_KEEPS).start(recording, terms))
 
 
-class _Clearing:
+class _Clearing(Player):
     """Lets masking act only on a large prompt, and again only after the prompt has grown."""
 
     def __init__(self, masks: Player) -> None:
@@ -126,7 +135,7 @@ class _Clearing:
         return ReplayCompaction(before, after, 0)
 
 
-class _Watched:
+class _Watched(Player):
     """A player, and the prompt that it works on."""
 
     def __init__(self, player: Player) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from foldaway.lab.gate import find_falls
+from foldaway.lab.output import find_falls
 from foldaway.lab.results import MeanInterval, ScoreLine
 
 BEFORE = ScoreLine(

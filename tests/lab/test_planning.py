@@ -8,7 +8,7 @@ from typing import Any
 from foldaway._core.policy import Policy, budget_for
 from foldaway.caching.prices import Prices
 from foldaway.dialects.loading import load
-from foldaway.lab.recording import PlanRequest, PlanResult, plan_for, record
+from foldaway.lab.replay import PlanRequest, PlanResult, plan_for, record
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foldaway._core import import_later
-from foldaway.config.files import FILE_NAME, review_folder, user_file
+from foldaway.config.files import (
+    FILE_NAME,
+    home_folder,
+    review_folder,
+    trust_folder,
+    untrust_folder,
+    user_file,
+)
 from foldaway.config.opening import (
     agent_places,
     external_memory,
@@ -17,12 +24,11 @@ from foldaway.config.opening import (
 )
 from foldaway.config.sections import Settings, SettingsFile
 from foldaway.config.settings import list_settings, read_settings
-from foldaway.config.trust import home_folder, trust_folder, untrust_folder
 
 if TYPE_CHECKING:
     from foldaway.config.opening import compressor_settings
-    from foldaway.config.schema import sample_file, settings_schema
     from foldaway.config.sections import State, Whose
+    from foldaway.config.settings import sample_file, settings_schema
 
 __all__ = [
     "FILE_NAME",
@@ -48,7 +54,7 @@ __getattr__ = import_later(
     __name__,
     {
         "opening": "compressor_settings",
-        "schema": "sample_file settings_schema",
         "sections": "State Whose",
+        "settings": "sample_file settings_schema",
     },
 )

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foldaway.config.files import home_folder
 from foldaway.config.sections import Settings
 from foldaway.config.settings import PREFIX, read_settings
-from foldaway.config.trust import home_folder
 
 if TYPE_CHECKING:
     from foldaway.agents.engines import ContextEngine

@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.lab.cost_plots import cost_plot
-    from foldaway.lab.gate import compare_to_baseline
-    from foldaway.lab.output import find_report, list_runs, read_summary, report_script
-    from foldaway.lab.recording import PlanRequest, PlanResult, plan_for
-    from foldaway.lab.replay import ReplayTerms
+    from foldaway.lab.output import (
+        compare_to_baseline,
+        find_report,
+        list_runs,
+        read_summary,
+        report_script,
+    )
+    from foldaway.lab.replay import PlanRequest, PlanResult, ReplayTerms, plan_for
+    from foldaway.lab.report.panels import cost_plot
     from foldaway.lab.report.tables import RunText, describe_run
     from foldaway.lab.runs import RunSettings, read_sample
-    from foldaway.lab.session_replay import own_losses, replay_session
     from foldaway.lab.session_trial import (
         SessionTrial,
         needed_for_trials,
         trial_columns,
         try_session,
     )
-    from foldaway.lab.simulation import THRESHOLDS, Simulation, StrategyCost
-    from foldaway.lab.used_later import Sight, UsedLater
+    from foldaway.lab.simulation import THRESHOLDS, Simulation, StrategyCost, replay_session
+    from foldaway.lab.used_later import Sight, UsedLater, own_losses
 
 
 __getattr__ = import_later(
     __name__,
     {
-        "cost_plots": "cost_plot",
-        "gate": "compare_to_baseline",
-        "output": "find_report list_runs read_summary report_script",
-        "recording": "PlanRequest PlanResult plan_for",
-        "replay": "ReplayTerms",
+        "output": "compare_to_baseline find_report list_runs read_summary report_script",
+        "replay": "PlanRequest PlanResult ReplayTerms plan_for",
+        "report.panels": "cost_plot",
         "report.tables": "RunText describe_run",
         "runs": "RunSettings read_sample",
-        "session_replay": "own_losses replay_session",
         "session_trial": "SessionTrial needed_for_trials trial_columns try_session",
-        "simulation": "Simulation StrategyCost THRESHOLDS",
-        "used_later": "Sight UsedLater",
+        "simulation": "replay_session Simulation StrategyCost THRESHOLDS",
+        "used_later": "own_losses Sight UsedLater",
     },
 )

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
         kind_in_report,
         kind_of_role,
     )
-    from foldaway.usage.judging import judge
     from foldaway.usage.live import LiveState, SessionFile, live_state, usual_threshold, window_for
-    from foldaway.usage.numbers import full, money, short, short_paths
     from foldaway.usage.overviews import Overview, overview
     from foldaway.usage.reading import Judgement, UsageReader, count_stored_session
     from foldaway.usage.record import SpentSession, answers_of
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
         request_rows,
         session_details,
     )
-    from foldaway.usage.savings import Spared, StepBalance, balance, otherwise
+    from foldaway.usage.savings import Spared, StepBalance, balance, judge, otherwise
     from foldaway.usage.sums import (
         CountedAnswer,
         Key,
@@ -41,6 +39,10 @@ if TYPE_CHECKING:
         by_day,
         by_session,
         count_once,
+        full,
+        money,
+        short,
+        short_paths,
     )
 
 
@@ -48,15 +50,14 @@ __getattr__ = import_later(
     __name__,
     {
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
-        "judging": "judge",
         "live": "LiveState SessionFile live_state usual_threshold window_for",
-        "numbers": "full money short short_paths",
         "overviews": "Overview overview",
         "reading": "Judgement UsageReader count_stored_session",
         "record": "SpentSession answers_of",
         "requests": "RequestRow RequestTotals SessionDetails conversation_usage recorded_usage "
         "request_rows session_details",
-        "savings": "Spared StepBalance balance otherwise",
-        "sums": "CountedAnswer Key Period UsageRow UsageSum add_up by_day by_session count_once",
+        "savings": "Spared StepBalance balance judge otherwise",
+        "sums": "CountedAnswer Key Period UsageRow UsageSum add_up by_day by_session count_once "
+        "full money short short_paths",
     },
 )

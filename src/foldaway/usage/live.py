@@ -14,8 +14,7 @@ from foldaway.agents.importers import SUBAGENT_FILE, ImportedSession, files_in, 
 from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList, window_of
 from foldaway.errors import NotReadable
-from foldaway.usage.prompts import count_session
-from foldaway.usage.record import SpentAnswer, SpentSession
+from foldaway.usage.record import SpentAnswer, SpentSession, count_session
 from foldaway.usage.sums import UsageSum
 
 _RECENT_ANSWERS = 10

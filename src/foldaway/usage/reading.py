@@ -17,8 +17,14 @@ from foldaway.errors import NotReadable, UnknownSession
 from foldaway.sessions import decode_rows, usage_in
 from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Message
-from foldaway.usage.prompts import count_session, prompt_figures, title_of
-from foldaway.usage.record import SpentSession, mark_of, spent_answer
+from foldaway.usage.record import (
+    SpentSession,
+    count_session,
+    mark_of,
+    prompt_figures,
+    spent_answer,
+    title_of,
+)
 
 Tell = Callable[[int, int], None]
 """Takes how much is done so far, and of how much."""

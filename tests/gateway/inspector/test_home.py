@@ -31,8 +31,8 @@ from foldaway.gateway.inspector.spending_reader import SpendingReader
 from foldaway.gateway.options import GatewayOptions
 from foldaway.sessions import Session
 from foldaway.stores import NewSession, open_store
-from foldaway.usage.numbers import full, money, short
 from foldaway.usage.reading import UsageReader
+from foldaway.usage.sums import full, money, short
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202e\x1b[31mred"
 

@@ -1,4 +1,4 @@
-"""How plots look: colors, marks, panels side by side, and which lines of a run they take."""
+"""How plots look: colors, marks, panels side by side; and the plot of what strategies cost."""
 
 # matplotlib leaves the types of its **kwargs open
 # pyright: reportUnknownMemberType=false
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from math import ceil
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ from foldaway.lab.results import (
     RunSummary,
     ScoreLine,
 )
+from foldaway.lab.simulation import StrategyCost
 
 try:
     import matplotlib
@@ -63,31 +65,9 @@ _UNKNOWN = "□"
 
 _FONT = "font-family: 'DejaVu Sans'"
 
-SETTINGS: dict[Any, Any] = {
-    "svg.hashsalt": "foldaway",
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9.0,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": FAINT,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": FAINT,
-    "grid.linewidth": 0.6,
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "figure.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-    "savefig.facecolor": PAPER,
-}
+SETTINGS = matplotlib.rc_params_from_file(
+    Path(__file__).with_name("plots.mplstyle"), use_default_template=False
+)
 _FONT_ENDS = 0x0530
 """Latin, Greek and Cyrillic: beyond them the font that comes with matplotlib has gaps."""
 MOST_FAMILIES = 12
@@ -301,3 +281,47 @@ def svg_text(figure: Figure, name: str) -> str:
         FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None, "Creator": None})
     made = out.getvalue().replace(_FONT, f"{_FONT}, Verdana, sans-serif")
     return "\n".join(line.rstrip() for line in made.splitlines()) + "\n"
+
+
+_KINDS = {
+    "cache reads": GREEN,
+    "cache writes": ORANGE,
+    "other input": GREY,
+    "summaries": PINK,
+    "output": SKY,
+}
+
+
+def cost_plot(title: str, costs: Sequence[StrategyCost]) -> str:
+    """Return as SVG bars of what each strategy cost, parted by what was paid for."""
+    with matplotlib.rc_context(SETTINGS):
+        figure, axes = strategy_rows(title, costs)
+        begins = [0.0] * len(costs)
+        for at, (kind, color) in enumerate(_KINDS.items()):
+            amounts = [_amounts(one)[at] for one in costs]
+            axes.barh(range(len(costs)), amounts, left=begins, height=0.6, color=color, label=kind)
+            begins = [begin + amount for begin, amount in zip(begins, amounts, strict=True)]
+        for at, one in enumerate(costs):
+            axes.text(begins[at], at, f"  ${one.usd:,.2f}  ×{one.ratio:.2f}", va="center")
+        axes.set_xlim(0, (max(begins, default=0.0) or 1.0) * 1.25)
+        axes.set_xlabel("USD")
+        figure.legend(loc="lower center", ncols=len(_KINDS), frameon=False)
+        return svg_text(figure, title)
+
+
+def strategy_rows(title: str, costs: Sequence[StrategyCost]) -> tuple[Figure, Axes]:
+    """Return a figure with a row for each strategy, the first on top."""
+    height = 1.3 + 0.3 * len(costs)
+    figure = Figure(figsize=(9.0, height))
+    figure.text(0.02, 1 - 0.22 / height, title, fontsize=12, fontweight="bold", va="center")
+    axes = figure.add_axes((0.2, 0.8 / height, 0.68, 1 - 1.25 / height))
+    axes.set_yticks(range(len(costs)), [one.strategy for one in costs])
+    axes.set_ylim(len(costs) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
+    return figure, axes
+
+
+def _amounts(cost: StrategyCost) -> tuple[float, ...]:
+    """Return what was paid, in the order of `_KINDS`."""
+    bill = cost.bill
+    return bill.read_usd, bill.written_usd, bill.plain_usd, cost.summaries.usd, bill.output_usd
