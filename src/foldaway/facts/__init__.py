@@ -64,7 +64,6 @@ if TYPE_CHECKING:
         Summary,
         parse_summary,
     )
-    from foldaway.facts.tables import read_table, read_words
     from foldaway.facts.tools import ARGUMENTS, family_of, read_arguments
 
 
@@ -87,7 +86,6 @@ __getattr__ = import_later(
         "rows": "data_rows",
         "speakers": "Speaker asks_back goes_on own_words report_told speaker_of without_blocks",
         "summary": "Entry NOTES_WITHOUT_MODEL SECTIONS Section Summary parse_summary",
-        "tables": "read_table read_words",
         "tools": "ARGUMENTS family_of read_arguments",
     },
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from foldaway._core import Regex
+from foldaway._core import Regex, read_table
 from foldaway.facts.effects.effect import Action, Effect
-from foldaway.facts.tables import read_table
 
 _MAX_CHARS = 200_000
 """Of a script; chosen, it bounds the time."""
@@ -28,7 +27,7 @@ _EVENT = Regex(
 )
 _ACTIONS: dict[str, Action] = {
     name: action
-    for action, names in read_table("scripts", dict[Action, str]).items()
+    for action, names in read_table("scripts", dict[Action, str], "foldaway.facts").items()
     for name in names.split()
 }
 _HINTS = ("open(", "Path(", "os.", "shutil.", "fs.", "write_text(")

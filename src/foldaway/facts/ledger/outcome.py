@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from foldaway._core import Regex
 from foldaway.facts.effects.programs import PROGRAMS
+from foldaway.facts.languages import WORDS
 from foldaway.facts.ledger.lines import cut, whole_words
-from foldaway.facts.tables import WORDS
 from foldaway.facts.tools import FAMILIES, Family
 from foldaway.reduction import Signs, error_lines, exit_status, has_diagnostics
 
