@@ -11,7 +11,7 @@ from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway._core.policy import Policy
-from foldaway.compaction.index import FrozenLog
+from foldaway.compaction.work import FrozenLog
 from foldaway.facts.cleaning import cleaned, cleaned_call
 from foldaway.facts.ledger import Fact, Ledger, update
 from foldaway.facts.ledger.take import facts_of

@@ -28,7 +28,7 @@ from foldaway.compaction import (
 )
 from foldaway.dialects import refuse_strangers
 from foldaway.engine.background import InTask, InThread, Preparation
-from foldaway.engine.conversation_log import ConversationLog
+from foldaway.engine.conversation_log import ConversationLog, pack_snapshot, unpack_snapshot
 from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.meter import figures_of, prompt_tokens_of
 from foldaway.engine.old_media import drop_old_media
@@ -46,7 +46,6 @@ from foldaway.engine.run import (
     with_pauses,
     work_on,
 )
-from foldaway.engine.saved import pack_snapshot, unpack_snapshot
 from foldaway.engine.timing import Clock, Current, Timing
 from foldaway.engine.trigger import Decision
 from foldaway.summarizers import (

@@ -19,9 +19,8 @@ from foldaway.facts.ledger.carried import asked_in, carried_entries, carried_fac
 from foldaway.facts.ledger.fact import HEAD_CHARS, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
 from foldaway.facts.ledger.open_failures import open_failures
-from foldaway.facts.ledger.quotes import SPOKEN, Quotes
 from foldaway.facts.ledger.rank import Candidate, TermWeights, Topic, choose, find_topic
-from foldaway.facts.ledger.state import by_folder, file_line, state_of, story
+from foldaway.facts.ledger.state import SPOKEN, Quotes, by_folder, file_line, state_of, story
 from foldaway.facts.ledger.tasks import split_tasks
 from foldaway.facts.rows import looks_like_id
 from foldaway.facts.summary import (
