@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         source_position,
     )
     from foldaway.engine.live_log import GrowingLog
-    from foldaway.engine.meter import answer_tokens_of, figures_of, first_int, prompt_tokens_of
     from foldaway.engine.oneshot import (
         BRIEF_TOKENS,
         Brief,
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     )
     from foldaway.engine.recall_tools import COMPACT, TOOLS, tools_in
     from foldaway.engine.reducing import reduce
+    from foldaway.engine.requests import answer_tokens_of, figures_of, first_int, prompt_tokens_of
     from foldaway.engine.run import STILL_BROKEN, Model, log_run, make_redactor, model_of
     from foldaway.engine.timing import Clock
     from foldaway.engine.trigger import Decision
@@ -59,13 +59,13 @@ __getattr__ = import_later(
         "inspection": "compare Comparison Copies difference Fate find_difference "
         "inspect_transcript Inspection Long source_position ViewDifference",
         "live_log": "GrowingLog",
-        "meter": "answer_tokens_of figures_of first_int prompt_tokens_of",
         "oneshot": "Brief brief_of BRIEF_TOKENS compress Compressed handoff_prompt "
         "trial_compaction",
         "originals": "Generation Placed add_generation join_generations read_originals recall "
         "search undo write_originals",
         "recall_tools": "COMPACT TOOLS tools_in",
         "reducing": "reduce",
+        "requests": "answer_tokens_of figures_of first_int prompt_tokens_of",
         "run": "Model STILL_BROKEN log_run make_redactor model_of",
         "timing": "Clock",
         "trigger": "Decision",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from foldaway.compaction import (
     Plan,
     ResultPolicy,
     Skipped,
+    Wishes,
     counted_by,
     plan,
     record,
@@ -30,9 +31,8 @@ from foldaway.dialects import refuse_strangers
 from foldaway.engine.background import InTask, InThread, Preparation
 from foldaway.engine.conversation_log import ConversationLog, pack_snapshot, unpack_snapshot
 from foldaway.engine.live_log import GrowingLog
-from foldaway.engine.meter import figures_of, prompt_tokens_of
 from foldaway.engine.old_media import drop_old_media
-from foldaway.engine.requests import Requests
+from foldaway.engine.requests import Requests, figures_of, prompt_tokens_of
 from foldaway.engine.run import (
     EngineSettings,
     Finished,
@@ -301,47 +301,34 @@ class Compressor:
     def compact(
         self,
         *,
-        focus: str = "",
         force: bool = False,
-        keep_last: int | None = None,
-        target_tokens: int | None = None,
-        pinned: Iterable[int] = (),
         by_hand: bool | None = None,
+        pinned: Iterable[int] = (),
+        **wishes: Unpack[Wishes],
     ) -> Report:
         """Fold what is due and return what was done; without `force` only if it is due.
 
-        What was prepared in the background is taken in. `target_tokens` is the size to reach, by
-        the policy if it is not given. `pinned` are log positions that stay as they are. What is
-        forced counts as asked for by hand, unless `by_hand` says otherwise.
+        What was prepared in the background is taken in. `pinned` are log positions that stay as
+        they are. What is forced counts as asked for by hand, unless `by_hand` says otherwise.
         """
-        options = Options(
-            focus=focus,
-            keep_last=keep_last,
-            target_tokens=target_tokens,
-            pinned=frozenset(pinned),
-            force=force if by_hand is None else by_hand,
+        asked = Options(
+            **wishes, pinned=frozenset(pinned), force=force if by_hand is None else by_hand
         )
-        return log_run(run_calls(self._steps(options, force=force)))
+        return log_run(run_calls(self._steps(asked, force=force)))
 
     async def acompact(
         self,
         *,
-        focus: str = "",
         force: bool = False,
-        keep_last: int | None = None,
-        target_tokens: int | None = None,
-        pinned: Iterable[int] = (),
         by_hand: bool | None = None,
+        pinned: Iterable[int] = (),
+        **wishes: Unpack[Wishes],
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
-        options = Options(
-            focus=focus,
-            keep_last=keep_last,
-            target_tokens=target_tokens,
-            pinned=frozenset(pinned),
-            force=force if by_hand is None else by_hand,
+        asked = Options(
+            **wishes, pinned=frozenset(pinned), force=force if by_hand is None else by_hand
         )
-        return log_run(await arun_calls(self._steps(options, force=force)))
+        return log_run(await arun_calls(self._steps(asked, force=force)))
 
     def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
         """Yield the calls to make, and return the report; the caller waits or awaits."""

@@ -11,7 +11,7 @@ from foldaway._core import Report, estimate_after, fit_budget
 from foldaway.caching import TTL_SECONDS, Prices, Situation, known_prices
 from foldaway.compaction import CompactionState, Plan, Skipped, system_stop
 from foldaway.engine.live_log import GrowingLog
-from foldaway.engine.meter import UsageMeter
+from foldaway.engine.requests import UsageMeter
 from foldaway.engine.run import EngineSettings, Model
 from foldaway.engine.trigger import Background, Decision, Moment, PutOff, decide
 from foldaway.summarizers import Writers

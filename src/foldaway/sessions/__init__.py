@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         MARK,
         TOOL_CHARS,
         Library,
+        Project,
         beginning,
         date_of,
         name_in_words,
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from foldaway.sessions.matching import digest
     from foldaway.sessions.place import GivenSettings, SessionOptions, SessionSettings, find_by_key
     from foldaway.sessions.pool import Pool
-    from foldaway.sessions.project import Project
     from foldaway.sessions.rows import (
         decode_rows,
         frame_of,
@@ -117,12 +117,11 @@ __getattr__ = import_later(
         "idle": "compact_idle expire find_expired Retention Tended",
         "inbox": "Inbox InboxTurn InboxWorker waiting_inboxes",
         "last_view": "LastView",
-        "library": "MARK TOOL_CHARS Library beginning date_of name_in_words",
+        "library": "beginning date_of Library MARK name_in_words Project TOOL_CHARS",
         "lineage": "Handed",
         "matching": "digest",
         "place": "GivenSettings SessionOptions SessionSettings find_by_key",
         "pool": "Pool",
-        "project": "Project",
         "rows": "decode_rows frame_of new_message payloads tool_names turn_usage usage_in",
         "session": "Session internals warm",
         "too_long": "Refusal RefusedRequest",

@@ -23,8 +23,8 @@ from foldaway.engine import Decision, model_of
 from foldaway.memory import MemoryManager
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.leasing import holder_name, leased
+from foldaway.sessions.library import Project
 from foldaway.sessions.place import GivenSettings, SessionSettings
-from foldaway.sessions.project import Project
 from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session, internals
 from foldaway.stores import Held, SessionFilter, SessionInfo, Store

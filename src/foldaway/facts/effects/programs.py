@@ -12,12 +12,12 @@ from foldaway.facts.effects.effect import (
     Effect,
     base_name,
     effects_of_patch,
+    effects_of_script,
     inside,
     is_device,
     names_directory,
     place,
 )
-from foldaway.facts.effects.scripts import effects_of_script
 
 Args: TypeAlias = Sequence[str | None]
 """The words behind a command's name; None for one whose value is not known."""

@@ -1,5 +1,5 @@
 """What a summary tells in order: files by one name each, what was done, the current state; and
-lines of one message as an entry.
+lines of one message as an entry; and what an earlier summary told.
 """
 
 from __future__ import annotations
@@ -14,9 +14,18 @@ from msgspec import Struct
 from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import is_order
 from foldaway.facts.languages import Phrases, counted
-from foldaway.facts.ledger.fact import Fact, FileState, Ledger
-from foldaway.facts.ledger.lines import cut
-from foldaway.facts.summary import STATE, Entry, EntryPiece, of_pieces
+from foldaway.facts.ledger.fact import Fact, FactKind, FileState, Ledger
+from foldaway.facts.ledger.lines import cut, terms_of
+from foldaway.facts.summary import (
+    NOTES_WITHOUT_MODEL,
+    SECTIONS,
+    STATE,
+    Entry,
+    EntryPiece,
+    Section,
+    Summary,
+    of_pieces,
+)
 
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
@@ -208,3 +217,59 @@ def _numbered(facts: Iterable[Fact]) -> Iterable[str]:
         is_new = fact.number > 0 and fact.number != following
         yield f"{fact.number}: {fact.text}" if is_new else fact.text
         following = fact.number + 1
+
+
+_RANKED: dict[Section, FactKind] = {
+    "critical": "line",
+    "completed": "command",
+    "decisions": "decision",
+    "resolved": "question",
+}
+_ASKED: tuple[Section, ...] = ("goal", "task", "pending")
+_MOST_TERMS = 24
+"""Of one carried line."""
+
+
+def carried_facts(summary: Summary) -> tuple[Fact, ...]:
+    """Return what a summary merely ranked, in its order, before all positions of the log.
+
+    Lines that stood under one head stand for themselves again, so that each is weighed for what
+    it adds.
+    """
+    rows = [row for section, kind in _RANKED.items() for row in _facts(summary, section, kind)]
+    return tuple(
+        [
+            Fact(
+                kind, text, source, number - len(rows), terms=terms_of(text, _MOST_TERMS), head=head
+            )
+            for number, (kind, text, source, head) in enumerate(rows)
+        ]
+    )
+
+
+def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
+    """Yield the entries that stand before anything is ranked, each once."""
+    for section in SECTIONS:
+        if section not in _RANKED:
+            rows = summary.sections.get(section, ())
+            for entry in {entry.text: entry for entry in rows}.values():
+                yield section, entry
+
+
+def asked_in(summary: Summary) -> str:
+    """Return the words of the user's asks in a summary."""
+    return "\n".join(row.text for name in _ASKED for row in summary.sections.get(name, ()))
+
+
+def _facts(
+    summary: Summary, section: Section, kind: FactKind
+) -> Iterator[tuple[FactKind, str, str, str]]:
+    for entry in summary.sections.get(section, ()):
+        if entry.text in NOTES_WITHOUT_MODEL:
+            continue
+        head, mark, below = entry.text.partition(":\n")
+        if section == "critical" and mark and "\n" not in head:
+            for line in below.split("\n"):
+                yield kind, line, entry.source, head
+        else:
+            yield kind, entry.text, entry.source, ""
