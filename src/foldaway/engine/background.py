@@ -8,7 +8,7 @@ import threading
 from foldaway.engine.run import Finished, Run, finish_run
 from foldaway.engine.timing import Clock, Current
 from foldaway.engine.trigger import Background, Decision
-from foldaway.summarizers import WriteContext, Writers, arun_calls, draft_steps, run_calls
+from foldaway.summarizers import WriteContext, Writers, draft_steps, run_calls
 
 _WORTH_ANOTHER = 0.05
 """A share of the prompt: so much must have come before a summary is prepared again."""
@@ -56,51 +56,12 @@ class InThread:
         self._finished = None
 
 
-class InTask:
-    """Draft in a task of the running event loop."""
-
-    def __init__(self, run: Run, writers: Writers, moment: WriteContext) -> None:
-        self.run = run
-        self._task = asyncio.get_running_loop().create_task(_write_in_task(run, writers, moment))
-        # a failure is taken up by `result`; a loop that closes first must not complain
-        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the task has ended."""
-        return self._task.done()
-
-    @property
-    def result(self) -> Finished | None:
-        """What came of it; None if it was canceled, or broke, or is not done."""
-        task = self._task
-        if not task.done() or task.cancelled() or task.exception() is not None:
-            return None
-        return task.result()
-
-    def wait(self, timeout: float) -> None:
-        """Do nothing: to block the loop of a task would wait forever."""
-
-    async def await_done(self, timeout: float) -> None:
-        """Wait until it is done, at most so long."""
-        await asyncio.wait({self._task}, timeout=timeout)
-
-    def cancel(self) -> None:
-        """Cancel the request."""
-        self._task.cancel()
-
-
-async def _write_in_task(run: Run, writers: Writers, moment: WriteContext) -> Finished:
-    written = await arun_calls(draft_steps(run.todo, writers, moment))
-    return await asyncio.to_thread(finish_run, run.todo, written)
-
-
 class Preparation:
     """The summary of one conversation that is written in the background, if there is one."""
 
     def __init__(self, is_wanted: bool, clock: Clock) -> None:
         self.is_wanted, self.clock = is_wanted, clock
-        self.task: InThread | InTask | None = None
+        self.task: InThread | None = None
         self._looked_at = 0
 
     @property
@@ -121,7 +82,7 @@ class Preparation:
         """Note the size at which it was tried."""
         self._looked_at = estimate
 
-    def take(self, task: InThread | InTask) -> Finished | None:
+    def take(self, task: InThread) -> Finished | None:
         """Let go of a task and return what came of it; a result that is late is not used."""
         finished = task.result
         if self.task is task:

@@ -28,7 +28,7 @@ from foldaway.compaction import (
     without_older_media,
 )
 from foldaway.dialects import refuse_strangers
-from foldaway.engine.background import InTask, InThread, Preparation
+from foldaway.engine.background import InThread, Preparation
 from foldaway.engine.conversation_log import ConversationLog, pack_snapshot, unpack_snapshot
 from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.old_media import drop_old_media
@@ -563,11 +563,18 @@ class Compressor:
 
         False if there is nothing to write, or a summary is under way already.
         """
-        return self._prepare(InThread)
-
-    def aprepare(self) -> bool:
-        """Do what `prepare` does, in a task of the running event loop."""
-        return self._prepare(InTask)
+        if self._preparation.task is not None:
+            return False
+        self._preparation.note_look(self.estimate())
+        _, todo, decision = self._plan(Options(), force=True, frozen=True)
+        if isinstance(todo, Skipped) or self._writers.asks_nobody:
+            return False
+        if not self._with_price(todo, decision).pays_in_advance:
+            return False
+        run = Run(todo, decision, self.log, self.state)
+        moment = self._moment(run, forced=False)
+        self._preparation.task = InThread(run, self._ready_writers, moment)
+        return True
 
     @property
     def is_preparing(self) -> bool:
@@ -593,20 +600,7 @@ class Compressor:
             if preparation.is_time(self.decide(), now):
                 self.prepare()
 
-    def _prepare(self, how: type[InThread | InTask]) -> bool:
-        if self._preparation.task is not None:
-            return False
-        self._preparation.note_look(self.estimate())
-        _, todo, decision = self._plan(Options(), force=True, frozen=True)
-        if isinstance(todo, Skipped) or self._writers.asks_nobody:
-            return False
-        if not self._with_price(todo, decision).pays_in_advance:
-            return False
-        run = Run(todo, decision, self.log, self.state)
-        self._preparation.task = how(run, self._ready_writers, self._moment(run, forced=False))
-        return True
-
-    def _usable(self, *, force: bool) -> InThread | InTask | None:
+    def _usable(self, *, force: bool) -> InThread | None:
         """Return what is being prepared; a run by hand, or a changed past, lets it go."""
         found = self._preparation.task
         if found is not None and (force or not self._is_still_valid(found.run)):
