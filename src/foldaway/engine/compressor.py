@@ -28,7 +28,6 @@ from foldaway.compaction import (
     without_older_media,
 )
 from foldaway.dialects import refuse_strangers
-from foldaway.engine.background import InThread, Preparation
 from foldaway.engine.conversation_log import ConversationLog, pack_snapshot, unpack_snapshot
 from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.old_media import drop_old_media
@@ -46,7 +45,7 @@ from foldaway.engine.run import (
     with_pauses,
     work_on,
 )
-from foldaway.engine.timing import Clock, Current, Timing
+from foldaway.engine.timing import Clock, Current, InThread, Preparation, Timing
 from foldaway.engine.trigger import Decision
 from foldaway.summarizers import (
     Call,

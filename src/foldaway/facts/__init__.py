@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         without_summary,
     )
     from foldaway.facts.ledger.lines import cut, terms_of, whole_words
-    from foldaway.facts.ledger.open_failures import open_failures
+    from foldaway.facts.ledger.state import open_failures
     from foldaway.facts.names import (
         RUNS,
         Known,
@@ -83,7 +83,7 @@ __getattr__ = import_later(
         "mark_text merged_summaries origin_of part_text recognize shown_part split_summary "
         "summary_body summary_text without_summary",
         "ledger.lines": "cut terms_of whole_words",
-        "ledger.open_failures": "open_failures",
+        "ledger.state": "open_failures",
         "names": "Known Likeness Name RUNS bare likeness lookup_terms names_in without_names "
         "words_in",
         "reading": "answered_calls cleaned FactReader LINES_OF_CHARS LogReading",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Policy, Redact, TokenCounter
 from foldaway.facts.ledger.fact import KEPT_ASKS, Fact, Ledger, Past, is_piece, without_secrets
-from foldaway.facts.ledger.open_failures import open_lines
+from foldaway.facts.ledger.state import open_lines
 from foldaway.facts.ledger.take import facts_of, is_beside_calls
 from foldaway.facts.ledger.update import update
 from foldaway.facts.speakers import Speaker, speaker_of

@@ -17,7 +17,6 @@ from foldaway.facts.dialogue.statements import constraints, is_order
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.facts.ledger.fact import HEAD_CHARS, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
-from foldaway.facts.ledger.open_failures import open_failures
 from foldaway.facts.ledger.rank import Candidate, TermWeights, Topic, choose, find_topic
 from foldaway.facts.ledger.state import (
     SPOKEN,
@@ -27,6 +26,7 @@ from foldaway.facts.ledger.state import (
     carried_entries,
     carried_facts,
     file_line,
+    open_failures,
     state_of,
     story,
 )
