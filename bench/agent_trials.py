@@ -38,7 +38,7 @@ import msgspec
 from msgspec import Struct
 
 from foldaway.dialects.jsontext import parse, split_list, split_object
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects.loading import dialect_named
 from foldaway.facts.frame import carried_summary, without_summary
 from foldaway.gateway.requests import Turn, read_turn, unpack_body
 from foldaway.gateway.wires import route_of

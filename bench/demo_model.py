@@ -28,9 +28,7 @@ import foldaway
 from foldaway._core.policy import Policy, budget_for
 from foldaway._core.ports import Summarizer, SummaryAnswer, SummaryRequest
 from foldaway.compaction.compact import Plan, plan
-from foldaway.compaction.index import FrozenLog
-from foldaway.compaction.state import CompactionState
-from foldaway.compaction.work import CompactionInput, Options
+from foldaway.compaction.work import CompactionInput, CompactionState, FrozenLog, Options
 from foldaway.dialects.checking import wire_rules
 from foldaway.dialects.profiles import profile_for
 from foldaway.errors import FoldawayError, SummarizerFailed

@@ -34,7 +34,7 @@ from compress import BENCH, DATA
 sys.path.insert(0, str(BENCH.parent / "src"))
 
 from foldaway._core.report import Category, Report
-from foldaway.engine.saved import pack_view
+from foldaway.engine.conversation_log import pack_view
 from foldaway.gateway.inspector.message_fates import fates
 from foldaway.gateway.inspector.timeline import columns, timeline
 from foldaway.gateway.inspector.window_strips import strip

@@ -131,7 +131,7 @@ def folder_bytes(folder: str) -> int:
 
 def _ours(side: str, path: Path) -> Figures:
     sys.path.insert(0, str(BENCH.parent / "src"))
-    from foldaway.dialects.registry import dialect_named
+    from foldaway.dialects.loading import dialect_named
     from foldaway.sessions.rows import new_message
     from foldaway.sessions.session import Session
     from foldaway.stores.open import open_store

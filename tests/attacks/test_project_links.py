@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foldaway.memory.files.prompt import OUTSIDE, Knowledge, read_knowledge
-from foldaway.memory.files.provider import FilesProvider
+from foldaway.memory.files.provider import OUTSIDE, FilesProvider, Knowledge, read_knowledge
 from foldaway.memory.files.shared_file import MOST_BYTES
 
 SECRET = "the combination is 11-22-33"

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects.loading import dialect_named
 from foldaway.sessions.finding import Show, recall_from
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.rows import new_message

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foldaway.sessions.project import Project
 
 from foldaway._core.policy import Policy
 from foldaway.cli import run
@@ -18,7 +19,6 @@ from foldaway.config import open_store
 from foldaway.sessions import SessionOptions
 from foldaway.sessions.exporting import export
 from foldaway.sessions.finding import recall_from
-from foldaway.sessions.project import Project
 from foldaway.sessions.session import Session
 from foldaway.sessions.tools import TOOLS, Library, answer
 from foldaway.stores.store import Store

@@ -9,7 +9,7 @@ from tests.testing.rows import each_row
 
 from foldaway.caching.catalog import prices_of
 from foldaway.caching.prices import Bill, Prices, minimum_for
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects.loading import dialect_named
 from foldaway.errors import InvalidSetting
 
 SONNET = Prices(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.engine.differences import difference
+from foldaway.engine.inspection import difference
 from foldaway.transcript import Message, Text
 
 pytestmark = pytest.mark.usefixtures("own_folder")

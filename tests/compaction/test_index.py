@@ -11,11 +11,10 @@ from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway._core.policy import Policy
-from foldaway.compaction.index import FrozenLog
-from foldaway.facts.cleaning import cleaned, cleaned_call
+from foldaway.compaction.work import FrozenLog
 from foldaway.facts.ledger import Fact, Ledger, update
 from foldaway.facts.ledger.take import facts_of
-from foldaway.facts.reading import FactReader, LogReading, answered_calls
+from foldaway.facts.reading import FactReader, LogReading, answered_calls, cleaned, cleaned_call
 from foldaway.redaction import Redactor
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import Estimator, Message, Text, ToolCall, ToolResult, whole_view

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.testing.rows import each_row
 
 from foldaway.dialects.anthropic import DIALECT, decode, encode
-from foldaway.dialects.registry import detect
+from foldaway.dialects.loading import detect
 from foldaway.errors import CannotEncode
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 

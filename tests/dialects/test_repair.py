@@ -11,10 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.dialects.checking import check
+from foldaway.dialects.checking import check, repair, repair_transcript
 from foldaway.dialects.loading import dump, load
 from foldaway.dialects.profiles import PROFILES, profile_named
-from foldaway.dialects.repairing import repair, repair_transcript
 from foldaway.errors import CannotRepair
 from foldaway.transcript import survey
 

@@ -122,16 +122,16 @@ def test_a_failure_in_the_background_changes_nothing() -> None:
     assert len(summarizer.requests) == 1
 
 
-def test_a_task_of_the_loop_does_the_same() -> None:
-    """For hosts that await; the loop stays free while the summary is written."""
+def test_a_host_that_awaits_takes_in_what_was_prepared() -> None:
+    """The loop stays free while the summary is written."""
     summarizer = ScriptedSummarizer([GOOD], hold=True)
     made = engine(summarizer, background=False)
     items = exchange(0, 5)
     made.append(*items)
 
     async def go() -> tuple[str, str]:
-        assert made.aprepare()
-        assert not made.aprepare()
+        assert made.prepare()
+        assert not made.prepare()
         busy = (await made.acompact()).reason
         made.append(*(new := exchange(300)))
         items.extend(new)
@@ -143,24 +143,6 @@ def test_a_task_of_the_loop_does_the_same() -> None:
     assert asyncio.run(go()) == ("already running", "model")
     assert made.undo()
     assert made.messages == items
-
-
-def test_a_loop_that_ends_first_ends_cleanly() -> None:
-    """Its task is cancelled with it, and the conversation is as it was."""
-    summarizer = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summarizer, background=False)
-    items = exchange(0, 5)
-    made.append(*items)
-
-    async def go() -> None:
-        assert made.aprepare()
-        await asyncio.sleep(0)
-
-    asyncio.run(go())
-    assert made.is_prepared
-    assert made.messages == items
-    summarizer.release()
-    assert made.compact().summary_source.source == "model"
 
 
 STEPS = st.lists(

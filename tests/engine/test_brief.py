@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
 
 from foldaway.dialects.loading import load
-from foldaway.engine.brief import brief_of, handoff_prompt
+from foldaway.engine.oneshot import brief_of, handoff_prompt
 from foldaway.facts.frame import split_summary
 from foldaway.transcript import Transcript
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from tests.testing.rows import each_row
 
-from foldaway.dialects.checking import check
+from foldaway.dialects.checking import check, repair
 from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import PROFILES
-from foldaway.dialects.repairing import repair
 from foldaway.errors import CannotRepair
 from foldaway.transcript import groups
 

@@ -33,7 +33,7 @@ from foldaway.gateway.events import Events, TooManyReaders
 from foldaway.gateway.guard import Owner
 from foldaway.gateway.options import GatewayOptions
 from foldaway.sessions import Session, SessionOptions
-from foldaway.sessions.retention import Retention
+from foldaway.sessions.idle import Retention
 from foldaway.stores import NewSession, Store, open_store
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"

@@ -12,8 +12,7 @@ import pytest
 from aiohttp import web
 
 from foldaway.gateway.owners import Owners
-from foldaway.sessions.library import Library
-from foldaway.sessions.project import Project
+from foldaway.sessions.library import Library, Project
 from foldaway.sessions.tools import answer
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter

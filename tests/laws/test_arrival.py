@@ -16,8 +16,8 @@ from foldaway._core.policy import ArrivalLevel, Policy
 from foldaway.compaction.arrival import ResultPolicy
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor, Step
+from foldaway.engine.conversation_log import pack_view, unpack_view
 from foldaway.engine.live_log import GrowingLog
-from foldaway.engine.saved import pack_view, unpack_view
 from foldaway.facts.reading import LogReading
 from foldaway.sessions.session import Session
 from foldaway.transcript import Estimator, Folded, Kept, Message, Rewritten, Text, ToolResult

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from tests.testing.strategies import PROVIDERS, Broken, broken_lists, valid_bodies, valid_lists
 
 from foldaway import check, dump, load, repair
-from foldaway.dialects.checking import check_transcript
+from foldaway.dialects.checking import Repaired, check_transcript, repair_transcript
 from foldaway.dialects.document import Document, Record
 from foldaway.dialects.jsontext import split_list, split_object
+from foldaway.dialects.loading import dialect_named
 from foldaway.dialects.profiles import profile_for, profile_named
-from foldaway.dialects.registry import dialect_named
-from foldaway.dialects.repairing import Repaired, repair_transcript
 from foldaway.errors import CannotRepair, NotReadable
 from foldaway.testing import BREAKAGES
 from foldaway.transcript import Thinking, ToolCall, Transcript

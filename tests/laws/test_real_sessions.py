@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from foldaway.dialects.checking import check_transcript
+from foldaway.dialects.checking import check_transcript, repair_transcript
 from foldaway.dialects.document import Document
 from foldaway.dialects.loading import dump
 from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.repairing import repair_transcript
 from foldaway.transcript import groups
 
 REPOSITORY = Path(__file__).resolve().parents[2]

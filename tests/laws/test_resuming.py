@@ -14,7 +14,7 @@ from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy
 from foldaway.engine.compressor import Compressor
-from foldaway.engine.saved import pack_view, unpack_view
+from foldaway.engine.conversation_log import pack_view, unpack_view
 from foldaway.errors import Conflict, InvalidView
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")

@@ -13,8 +13,8 @@ from tests.testing.strategies import PROVIDERS, broken_lists, valid_lists
 
 from foldaway import check, dump, load, repair
 from foldaway.dialects.document import Document
+from foldaway.dialects.loading import dialect_named
 from foldaway.dialects.profiles import profile_named
-from foldaway.dialects.registry import dialect_named
 from foldaway.errors import CannotRepair, NotReadable
 from foldaway.transcript import Thinking, ToolCall, Transcript, groups, survey
 

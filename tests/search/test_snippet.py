@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway.search.query import parse_query
-from foldaway.search.snippets import Snippet, snippet
+from foldaway.search.text import Snippet, snippet
 
 words = st.sampled_from(
     ("alpha", "beta", "Gamma-ray", "foo_bar.py", "中文", "é", "e\u0301", "\n", "\x1b[1m", "👩‍👩‍👧",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foldaway import check, convert
-from foldaway.dialects.registry import DIALECTS
+from foldaway.dialects.loading import DIALECTS
 from foldaway.sessions.exporting import export, transcript_of
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store

@@ -17,7 +17,7 @@ from tests.sessions.test_follow import DATA, DIALECTS, DISGUISES, dumped
 
 from foldaway import Policy
 from foldaway.dialects.conversion import convert
-from foldaway.dialects.registry import LIST_KEYS
+from foldaway.dialects.loading import LIST_KEYS
 from foldaway.sessions.following import Followed, apply_edits
 from foldaway.sessions.session import Session
 

@@ -13,7 +13,7 @@ from foldaway import Model, Policy, check
 from foldaway.caching import Prices
 from foldaway.errors import InvalidSetting, SummarizerFailed
 from foldaway.sessions import SessionOptions, internals
-from foldaway.sessions.briefs import brief_session
+from foldaway.sessions.exporting import brief_session
 from foldaway.sessions.finding import discover
 from foldaway.sessions.hiding import as_it_is
 from foldaway.sessions.hooks import Hooks, SessionEvent, current_session

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foldaway.sessions.retention import Retention, find_expired
+from foldaway.sessions.idle import Retention, find_expired
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession

@@ -10,9 +10,7 @@ import pytest
 from foldaway._core.policy import Policy, budget_for
 from foldaway._core.ports import Redact, WireRules
 from foldaway.compaction.compact import Plan, plan
-from foldaway.compaction.index import FrozenLog
-from foldaway.compaction.state import CompactionState
-from foldaway.compaction.work import CompactionInput, Options
+from foldaway.compaction.work import CompactionInput, CompactionState, FrozenLog, Options
 from foldaway.facts.reading import LogReading
 from foldaway.transcript import Estimator, Message, View, whole_view
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.transcript import Calibration
-from foldaway.transcript.tokens import HIGHEST_RATIO, LOWEST_RATIO
+from foldaway.transcript.estimate import HIGHEST_RATIO, LOWEST_RATIO
 
 counts = st.integers(min_value=-10, max_value=10**7)
 

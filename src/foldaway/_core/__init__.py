@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         SummaryNote,
         Urgency,
     )
+    from foldaway._core.tables import phrases_in, read_table, read_words
 
 
 __getattr__ = import_later(
@@ -74,5 +75,6 @@ __getattr__ = import_later(
         "WireRules",
         "regex": "Regex",
         "report": "Category Reason Reference ReferenceKind Report SummaryNote Urgency",
+        "tables": "phrases_in read_table read_words",
     },
 )

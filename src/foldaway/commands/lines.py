@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from msgspec import Struct
 
-from foldaway.facts import read_table
+from foldaway._core import read_table
 
 _LINE = re.compile(r"/([A-Za-z][\w-]*)(?:@\w+)?(?:\s+(.*))?", re.DOTALL)
 """A name and the rest; chat platforms put the name of a bot behind an @."""

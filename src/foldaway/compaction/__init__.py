@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     )
     from foldaway.compaction.choose import FOLD_MORE
     from foldaway.compaction.compact import Compaction, Plan, Skipped, finish, plan, record
-    from foldaway.compaction.index import FrozenLog, LogIndex
     from foldaway.compaction.join import NOW, PROSE_SHARE, PROSE_WEIGHTS, joined
     from foldaway.compaction.measure import (
         Costs,
@@ -35,12 +34,25 @@ if TYPE_CHECKING:
         tools_tokens,
         with_sections,
     )
-    from foldaway.compaction.media import without_older_media
     from foldaway.compaction.partition import Anchors, Partition, is_native, system_stop
-    from foldaway.compaction.references import payload_bytes, reference_of, reference_to
-    from foldaway.compaction.state import Breaker, CompactionState, carried_in
+    from foldaway.compaction.references import (
+        payload_bytes,
+        reference_of,
+        reference_to,
+        without_older_media,
+    )
     from foldaway.compaction.thinking import keeps_stale, stays_from, strip_thinking, unbound_since
-    from foldaway.compaction.work import CompactionInput, Options, Writer
+    from foldaway.compaction.work import (
+        Breaker,
+        CompactionInput,
+        CompactionState,
+        FrozenLog,
+        LogIndex,
+        Options,
+        Wishes,
+        Writer,
+        carried_in,
+    )
 
 
 __getattr__ = import_later(
@@ -50,16 +62,13 @@ __getattr__ = import_later(
         "is_on_arrival shown_from",
         "choose": "FOLD_MORE",
         "compact": "Compaction Plan Skipped finish plan record",
-        "index": "FrozenLog LogIndex",
         "join": "NOW PROSE_SHARE PROSE_WEIGHTS joined",
         "measure": "Costs by_category carried_tokens category compared counted_by "
-        "fixed_categories message_tokens system_shares tools_tokens "
-        "with_sections",
-        "media": "without_older_media",
+        "fixed_categories message_tokens system_shares tools_tokens with_sections",
         "partition": "Anchors Partition is_native system_stop",
-        "references": "payload_bytes reference_of reference_to",
-        "state": "Breaker CompactionState carried_in",
+        "references": "payload_bytes reference_of reference_to without_older_media",
         "thinking": "keeps_stale stays_from strip_thinking unbound_since",
-        "work": "CompactionInput Options Writer",
+        "work": "Breaker carried_in CompactionInput CompactionState FrozenLog LogIndex Options "
+        "Wishes Writer",
     },
 )

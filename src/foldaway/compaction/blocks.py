@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Redact, Regex, TokenCounter
 from foldaway.compaction.measure import message_tokens
-from foldaway.compaction.media import without_media
+from foldaway.compaction.references import without_media
 from foldaway.compaction.worth import (
     FAMILY_WORTH,
     SIGNS,

@@ -15,14 +15,12 @@ from msgspec.structs import replace
 from foldaway._core import LEAST_SAVING, Category, Reference
 from foldaway.compaction.assemble import Assembled, Problem, assemble, verify
 from foldaway.compaction.choose import Skipped, beyond_window, choose
-from foldaway.compaction.index import terms_in_parts
 from foldaway.compaction.join import Joined, joined, lasting
 from foldaway.compaction.measure import Costs, by_category, compared
 from foldaway.compaction.partition import Selection, newest_requests
 from foldaway.compaction.room import least_summary, summary_room
-from foldaway.compaction.state import CompactionState
 from foldaway.compaction.thinking import is_looping, is_stuck, keeps_stale
-from foldaway.compaction.work import CompactionInput, Options
+from foldaway.compaction.work import CompactionInput, CompactionState, Options, terms_in_parts
 from foldaway.facts import Summary
 from foldaway.facts.ledger import Around, Fact, FactKind, Ledger, summarize, update
 from foldaway.transcript import Message, ToolResult, View, is_ask

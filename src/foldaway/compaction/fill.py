@@ -17,9 +17,8 @@ from foldaway.compaction.blocks import (
     used_names,
 )
 from foldaway.compaction.measure import message_tokens
-from foldaway.compaction.media import holds_media
 from foldaway.compaction.partition import newest_requests, speaker_at
-from foldaway.compaction.references import reference_of
+from foldaway.compaction.references import holds_media, reference_of
 from foldaway.compaction.thinking import has_results
 from foldaway.compaction.work import CompactionInput
 from foldaway.compaction.worth import SIZES

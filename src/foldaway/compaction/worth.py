@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.facts import read_table
+from foldaway._core import read_table
 
 BlockKind: TypeAlias = Literal[
     "person",

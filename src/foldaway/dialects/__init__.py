@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.dialects.checking import check, check_transcript, wire_rules
+    from foldaway.dialects.checking import (
+        Repaired,
+        check,
+        check_transcript,
+        repair,
+        repair_transcript,
+        wire_rules,
+    )
     from foldaway.dialects.conversion import Converted, convert, convert_transcript
     from foldaway.dialects.dialect import FreshIds
     from foldaway.dialects.document import Document, Record
@@ -24,6 +31,9 @@ if TYPE_CHECKING:
     )
     from foldaway.dialects.limits import Limits, input_error, unpack_stream
     from foldaway.dialects.loading import (
+        DIALECTS,
+        detect,
+        dialect_named,
         dump,
         has_list,
         load,
@@ -35,8 +45,6 @@ if TYPE_CHECKING:
     )
     from foldaway.dialects.loss import Loss
     from foldaway.dialects.profiles import PROFILES, dialect_for, profile_for
-    from foldaway.dialects.registry import DIALECTS, detect, dialect_named
-    from foldaway.dialects.repairing import Repaired, repair, repair_transcript
     from foldaway.dialects.rule import Action, Profile
     from foldaway.dialects.rules.pairs import has_only_results
     from foldaway.dialects.rules.thinking import drop_settings
@@ -46,19 +54,17 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
-        "checking": "check check_transcript wire_rules",
+        "checking": "check check_transcript repair repair_transcript Repaired wire_rules",
         "conversion": "Converted convert convert_transcript",
         "dialect": "FreshIds",
         "document": "Document Record",
         "jsontext": "clean_value dump_bytes dump_text gaps parse refuse_dense scan split_list "
         "split_object",
         "limits": "Limits input_error unpack_stream",
-        "loading": "dump has_list load load_parsed not_a_message plain refuse_strangers "
-        "sole_list_key",
+        "loading": "detect dialect_named DIALECTS dump has_list load load_parsed not_a_message "
+        "plain refuse_strangers sole_list_key",
         "loss": "Loss",
         "profiles": "PROFILES dialect_for profile_for",
-        "registry": "DIALECTS detect dialect_named",
-        "repairing": "Repaired repair repair_transcript",
         "rule": "Action Profile",
         "rules.pairs": "has_only_results",
         "rules.thinking": "drop_settings",

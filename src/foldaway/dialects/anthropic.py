@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from foldaway.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
+from foldaway.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields, turns
 from foldaway.dialects.shape import (
     Flaws,
     arguments_text,
@@ -22,7 +22,6 @@ from foldaway.dialects.shape import (
     read_call_id,
     text_of,
 )
-from foldaway.dialects.turns import turns
 from foldaway.errors import CannotEncode
 from foldaway.transcript import (
     Media,

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from foldaway.dialects.dialect import Dialect, FreshIds
 from foldaway.dialects.jsontext import depth_error
-from foldaway.dialects.loading import dump, load
+from foldaway.dialects.loading import dialect_named, dump, load
 from foldaway.dialects.loss import Loss, Losses, first_difference
 from foldaway.dialects.portable import carry
-from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.request import is_request, record_fields, request_fields
 from foldaway.transcript import (
     CallKind,

@@ -20,9 +20,8 @@ from foldaway.dialects.jsontext import (
 )
 from foldaway.dialects.jsontext import dump_bytes as dump_json
 from foldaway.dialects.limits import GZIP, Limits
+from foldaway.dialects.loading import dialect_named, has_list, load_parsed
 from foldaway.dialects.loading import dump as dump_value
-from foldaway.dialects.loading import has_list, load_parsed
-from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.shape import kind_of
 from foldaway.errors import NotReadable
 from foldaway.transcript import Transcript

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from foldaway.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
+from foldaway.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields, turns
 from foldaway.dialects.gemini_response import (
     decode_data,
     decode_response,
@@ -28,7 +28,6 @@ from foldaway.dialects.shape import (
     quote,
     text_of,
 )
-from foldaway.dialects.turns import turns
 from foldaway.errors import CannotEncode
 from foldaway.transcript import (
     Media,

@@ -1,4 +1,4 @@
-"""Parsed values to transcripts and back, in the frame that they came in."""
+"""The dialects by name; parsed values to transcripts and back, in the frame that they came in."""
 
 # Wire values are `Any`, and so is whatever is taken out of one.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -10,12 +10,40 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from foldaway.dialects import anthropic, gemini, openai_chat, openai_responses, sharegpt
 from foldaway.dialects.dialect import Dialect
 from foldaway.dialects.jsontext import depth_error, no_number
-from foldaway.dialects.registry import LIST_KEYS, detect, dialect_named
 from foldaway.dialects.shape import kind_of
-from foldaway.errors import NotReadable
+from foldaway.errors import NotReadable, UnknownName
 from foldaway.transcript import Frame, Message, Payload, Transcript
+
+DIALECTS: Mapping[str, Dialect] = {
+    dialect.name: dialect
+    for dialect in (
+        openai_chat.DIALECT,
+        openai_responses.DIALECT,
+        anthropic.DIALECT,
+        gemini.DIALECT,
+        sharegpt.DIALECT,
+    )
+}
+
+LIST_KEYS = tuple(dict.fromkeys(dialect.list_key for dialect in DIALECTS.values()))
+"""The fields under which a message list may stand, in the order in which they are looked for."""
+
+
+def dialect_named(name: str) -> Dialect:
+    """Return a dialect by its name, or raise `UnknownName`."""
+    found = DIALECTS.get(name) if isinstance(cast("object", name), str) else None
+    if found is None:
+        raise UnknownName("dialect", name, tuple(DIALECTS))
+    return found
+
+
+def detect(items: Sequence[Any], body: Payload | None = None) -> Dialect:
+    """Return the dialect that the data looks most like; plain role-and-content lists are chat."""
+    return max(DIALECTS.values(), key=lambda dialect: dialect.likeness(items, body or {}))
+
 
 _SHOWN_CHARS = 60
 """Of a value that is refused, in the sentence that says so; chosen."""

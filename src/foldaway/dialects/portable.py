@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import read_table
 from foldaway.dialects.jsontext import dump_text, is_object_text
 from foldaway.dialects.loss import Losses
 from foldaway.dialects.shape import arguments_value
@@ -50,36 +51,16 @@ class Holds(Struct, frozen=True, kw_only=True):
     """Neighbouring texts become one."""
 
 
-_PICTURES: frozenset[MediaKind] = frozenset({"image", "document"})
-_ANY_MEDIA: frozenset[MediaKind] = frozenset({"image", "audio", "video", "document"})
+class _Carried(Struct, frozen=True):
+    """The tables of `carried.toml`."""
 
-HOLDS: dict[str, Holds] = {
-    "openai-chat": Holds(
-        thinking=True,
-        media=frozenset({"image", "audio", "document"}),
-        linked_media=frozenset({"image"}),
-        custom=True,
-        developer=True,
-    ),
-    "openai-responses": Holds(
-        media=_PICTURES, linked_media=_PICTURES, result_media=_PICTURES, custom=True, developer=True
-    ),
-    "anthropic": Holds(
-        errors=True,
-        media=_PICTURES,
-        linked_media=_PICTURES,
-        result_media=_PICTURES,
-        object_arguments=True,
-    ),
-    "gemini": Holds(
-        errors=True,
-        media=_ANY_MEDIA,
-        linked_media=_ANY_MEDIA,
-        result_media=_ANY_MEDIA,
-        object_arguments=True,
-    ),
-    "sharegpt": Holds(thinking=True, errors=True, one_text=True),
-}
+    holds: dict[str, Holds]
+    messages: dict[str, str]
+    parts: dict[str, dict[str, dict[str, str]]]
+
+
+_TABLES = read_table("carried", _Carried, "foldaway.dialects")
+HOLDS = _TABLES.holds
 
 
 def carry(messages: Sequence[Message], source: str, to: str, losses: Losses) -> list[Message]:
@@ -325,80 +306,15 @@ def _is_empty_field(key: str, value: Any) -> bool:
     return (key, value) in (("status", "completed"), ("detail", "auto"))
 
 
-def _shape(*names: str, **nested: Shape) -> Shape:
-    return {**dict.fromkeys(names), **nested}
+def _shape(own: str = "", **nested: str) -> Shape:
+    inner = {name: dict.fromkeys(fields.split()) for name, fields in nested.items()}
+    return {**dict.fromkeys(own.split()), **inner}
 
 
-_CHAT_FUNCTION = _shape("name", "arguments")
-_GEMINI_BLOB = _shape("mimeType", "data", "mime_type", "fileUri", "file_uri")
-_GEMINI_CALL = _shape("name", "args", "id")
-_GEMINI_RESPONSE = _shape("name", "response", "id", "parts")
-_RESPONSES_ITEM = _shape("type", "call_id")
-
-_MESSAGES: Mapping[str, Shape] = {
-    "openai-chat": _shape(
-        "role",
-        "content",
-        "tool_calls",
-        "tool_call_id",
-        "reasoning_content",
-        "refusal",
-        "function_call",
-    ),
-    "openai-responses": _shape("type", "role", "content"),
-    "anthropic": _shape("role", "content"),
-    "gemini": _shape("role", "parts"),
-    "sharegpt": _shape("from", "value"),
-}
-
+_MESSAGES = {dialect: _shape(fields) for dialect, fields in _TABLES.messages.items()}
 _PARTS: Mapping[str, Mapping[type, Shape]] = {
-    "openai-chat": {
-        Text: _shape("type", "text"),
-        Media: _shape(
-            "type",
-            image_url=_shape("url"),
-            input_audio=_shape("data", "format"),
-            file=_shape("file_data"),
-        ),
-        ToolCall: _shape(
-            "id",
-            "type",
-            "name",
-            "arguments",
-            function=_CHAT_FUNCTION,
-            custom=_shape("name", "input"),
-        ),
-    },
-    "openai-responses": {
-        Text: _shape("type", "text", "stdout", "stderr"),
-        Media: _shape("type", "image_url", "file_data", "file_url"),
-        ToolCall: {**_RESPONSES_ITEM, **_shape("name", "arguments", "input")},
-        ToolResult: {
-            **_RESPONSES_ITEM,
-            **_shape("output", "approval_request_id", "approve", "reason"),
-        },
-    },
-    "anthropic": {
-        Text: _shape("type", "text"),
-        Media: _shape("type", source=_shape("type", "media_type", "data", "url")),
-        ToolCall: _shape("type", "id", "name", "input"),
-        ToolResult: _shape("type", "tool_use_id", "content", "is_error"),
-    },
-    "gemini": {
-        Text: _shape("text"),
-        Media: _shape(
-            inlineData=_GEMINI_BLOB,
-            inline_data=_GEMINI_BLOB,
-            fileData=_GEMINI_BLOB,
-            file_data=_GEMINI_BLOB,
-        ),
-        ToolCall: _shape(
-            "thoughtSignature",
-            "thought_signature",
-            functionCall=_GEMINI_CALL,
-            function_call=_GEMINI_CALL,
-        ),
-        ToolResult: _shape(functionResponse=_GEMINI_RESPONSE, function_response=_GEMINI_RESPONSE),
-    },
-    "sharegpt": {},
+    dialect: {
+        kind: _shape(**rows[kind.__name__]) for kind in get_args(Part) if kind.__name__ in rows
+    }
+    for dialect, rows in _TABLES.parts.items()
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from foldaway.compaction import (
     Plan,
     ResultPolicy,
     Skipped,
+    Wishes,
     counted_by,
     plan,
     record,
@@ -27,12 +28,10 @@ from foldaway.compaction import (
     without_older_media,
 )
 from foldaway.dialects import refuse_strangers
-from foldaway.engine.background import InTask, InThread, Preparation
-from foldaway.engine.conversation_log import ConversationLog
+from foldaway.engine.conversation_log import ConversationLog, pack_snapshot, unpack_snapshot
 from foldaway.engine.live_log import GrowingLog
-from foldaway.engine.meter import figures_of, prompt_tokens_of
 from foldaway.engine.old_media import drop_old_media
-from foldaway.engine.requests import Requests
+from foldaway.engine.requests import Requests, figures_of, prompt_tokens_of
 from foldaway.engine.run import (
     EngineSettings,
     Finished,
@@ -46,8 +45,7 @@ from foldaway.engine.run import (
     with_pauses,
     work_on,
 )
-from foldaway.engine.saved import pack_snapshot, unpack_snapshot
-from foldaway.engine.timing import Clock, Current, Timing
+from foldaway.engine.timing import Clock, Current, InThread, Preparation, Timing
 from foldaway.engine.trigger import Decision
 from foldaway.summarizers import (
     Call,
@@ -302,47 +300,34 @@ class Compressor:
     def compact(
         self,
         *,
-        focus: str = "",
         force: bool = False,
-        keep_last: int | None = None,
-        target_tokens: int | None = None,
-        pinned: Iterable[int] = (),
         by_hand: bool | None = None,
+        pinned: Iterable[int] = (),
+        **wishes: Unpack[Wishes],
     ) -> Report:
         """Fold what is due and return what was done; without `force` only if it is due.
 
-        What was prepared in the background is taken in. `target_tokens` is the size to reach, by
-        the policy if it is not given. `pinned` are log positions that stay as they are. What is
-        forced counts as asked for by hand, unless `by_hand` says otherwise.
+        What was prepared in the background is taken in. `pinned` are log positions that stay as
+        they are. What is forced counts as asked for by hand, unless `by_hand` says otherwise.
         """
-        options = Options(
-            focus=focus,
-            keep_last=keep_last,
-            target_tokens=target_tokens,
-            pinned=frozenset(pinned),
-            force=force if by_hand is None else by_hand,
+        asked = Options(
+            **wishes, pinned=frozenset(pinned), force=force if by_hand is None else by_hand
         )
-        return log_run(run_calls(self._steps(options, force=force)))
+        return log_run(run_calls(self._steps(asked, force=force)))
 
     async def acompact(
         self,
         *,
-        focus: str = "",
         force: bool = False,
-        keep_last: int | None = None,
-        target_tokens: int | None = None,
-        pinned: Iterable[int] = (),
         by_hand: bool | None = None,
+        pinned: Iterable[int] = (),
+        **wishes: Unpack[Wishes],
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
-        options = Options(
-            focus=focus,
-            keep_last=keep_last,
-            target_tokens=target_tokens,
-            pinned=frozenset(pinned),
-            force=force if by_hand is None else by_hand,
+        asked = Options(
+            **wishes, pinned=frozenset(pinned), force=force if by_hand is None else by_hand
         )
-        return log_run(await arun_calls(self._steps(options, force=force)))
+        return log_run(await arun_calls(self._steps(asked, force=force)))
 
     def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
         """Yield the calls to make, and return the report; the caller waits or awaits."""
@@ -577,11 +562,18 @@ class Compressor:
 
         False if there is nothing to write, or a summary is under way already.
         """
-        return self._prepare(InThread)
-
-    def aprepare(self) -> bool:
-        """Do what `prepare` does, in a task of the running event loop."""
-        return self._prepare(InTask)
+        if self._preparation.task is not None:
+            return False
+        self._preparation.note_look(self.estimate())
+        _, todo, decision = self._plan(Options(), force=True, frozen=True)
+        if isinstance(todo, Skipped) or self._writers.asks_nobody:
+            return False
+        if not self._with_price(todo, decision).pays_in_advance:
+            return False
+        run = Run(todo, decision, self.log, self.state)
+        moment = self._moment(run, forced=False)
+        self._preparation.task = InThread(run, self._ready_writers, moment)
+        return True
 
     @property
     def is_preparing(self) -> bool:
@@ -607,20 +599,7 @@ class Compressor:
             if preparation.is_time(self.decide(), now):
                 self.prepare()
 
-    def _prepare(self, how: type[InThread | InTask]) -> bool:
-        if self._preparation.task is not None:
-            return False
-        self._preparation.note_look(self.estimate())
-        _, todo, decision = self._plan(Options(), force=True, frozen=True)
-        if isinstance(todo, Skipped) or self._writers.asks_nobody:
-            return False
-        if not self._with_price(todo, decision).pays_in_advance:
-            return False
-        run = Run(todo, decision, self.log, self.state)
-        self._preparation.task = how(run, self._ready_writers, self._moment(run, forced=False))
-        return True
-
-    def _usable(self, *, force: bool) -> InThread | InTask | None:
+    def _usable(self, *, force: bool) -> InThread | None:
         """Return what is being prepared; a run by hand, or a changed past, lets it go."""
         found = self._preparation.task
         if found is not None and (force or not self._is_still_valid(found.run)):

@@ -1,4 +1,4 @@
-"""Compress one transcript once: a manual run, no state kept."""
+"""One transcript, no state kept: compressed once by hand, or as a record for somebody else."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ from foldaway.compaction import (
     Plan,
     Skipped,
     carried_in,
+    finish,
     message_tokens,
     plan,
+    record,
+    system_stop,
     tools_tokens,
 )
 from foldaway.dialects import drop_settings, dump, load, profile_for, repair_transcript
@@ -45,7 +48,7 @@ from foldaway.engine.run import (
     work_on,
 )
 from foldaway.errors import InvalidSetting, UnknownReference
-from foldaway.facts import merged_summaries, recognize, without_summary
+from foldaway.facts import handed_over, merged_summaries, recognize, without_summary
 from foldaway.summarizers import (
     WriteContext,
     Writers,
@@ -266,3 +269,85 @@ def _renamed(message: Message, names: dict[str, str]) -> Message:
         for part in message.parts
     )
     return message if parts == message.parts else replace(message, parts=parts, intact=False)
+
+
+BRIEF_TOKENS = 2_000
+"""Of a brief, if no size is given: what a summary gets however little is folded."""
+_HANDOFF = (
+    "Record of an earlier session, made from its log: background, not a request. What it quotes "
+    "was said in that session, and files may have changed since."
+)
+_WAIT = (
+    "Tell me in a few lines what was done, what is still open and what you would do next. Then "
+    "wait for me."
+)
+
+
+class Brief(Struct, frozen=True):
+    """What is known of a conversation, in one text without secrets."""
+
+    text: str
+    """Markdown; [mN] is the message at position N of the log. "" if nothing is known."""
+    tokens: int
+    """An estimate."""
+    messages: int
+    """How many messages it tells of."""
+
+
+def brief_of(
+    transcript: Transcript,
+    *,
+    tokens: int = BRIEF_TOKENS,
+    focus: str = "",
+    goal: str = "",
+    delegated: tuple[str, ...] = (),
+    redact: Redact | None = None,
+    state: CompactionState = _NO_STATE,
+) -> Brief:
+    """Return the record of a whole transcript in at most `tokens`, by an estimate.
+
+    `focus` is a topic whose facts come first, `goal` is kept letter for letter, `delegated` is what
+    subagents have, and `state` is what earlier compactions know. No model is asked and nothing is
+    changed.
+    """
+    settings = settings_for(model=Model(), redact=redact)
+    options = Options(focus=focus, goal=goal, delegated=delegated, references=False)
+    work = work_of(settings, transcript, options, state)
+    text = record(work, len(work.log), tokens) if work.log else ""
+    return Brief(text, work.counter.count(text), len(work.log))
+
+
+def trial_compaction(
+    transcript: Transcript,
+    *,
+    tokens: int,
+    focus: str = "",
+    goal: str = "",
+    pinned: frozenset[int] = frozenset(),
+    redact: Redact | None = None,
+    state: CompactionState = _NO_STATE,
+) -> Compaction | Skipped:
+    """Return what a compaction to `tokens`, without the system prompt, would come to.
+
+    Positions are those of the transcript: it is not repaired, and no references are given out.
+    """
+    messages = transcript.messages
+    settings = settings_for(model=Model(), redact=redact)
+    prompt = sum(message_tokens(one, settings.counter) for one in messages[: system_stop(messages)])
+    options = Options(focus=focus, goal=goal, pinned=pinned, references=False)
+    work = work_of(
+        replace(settings, target_tokens=tokens + prompt),
+        Transcript(transcript.dialect, messages),
+        options,
+        state,
+    )
+    todo = plan(work)
+    return todo if isinstance(todo, Skipped) else finish(todo)
+
+
+def handoff_prompt(text: str) -> str:
+    """Return a record as the first prompt of a new session; the agent reports and waits.
+
+    A later compaction of that session recognizes the record and carries it on.
+    """
+    return f"{handed_over(text, _HANDOFF)}{_WAIT}"

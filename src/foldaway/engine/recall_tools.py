@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core import Reference, TokenCounter
+from foldaway._core import Reference, TokenCounter, read_table
 from foldaway.dialects import dialect_named, dump_text
 from foldaway.errors import FoldawayError, UnknownReference
-from foldaway.facts import read_table
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 _SNIPPET_CHARS = 160

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.facts.cleaning import cleaned
     from foldaway.facts.dialogue.cues import language_of
     from foldaway.facts.dialogue.text import sentences, words_of
     from foldaway.facts.effects.calls import ToolUse, use_of
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
         without_summary,
     )
     from foldaway.facts.ledger.lines import cut, terms_of, whole_words
-    from foldaway.facts.ledger.open_failures import open_failures
+    from foldaway.facts.ledger.state import open_failures
     from foldaway.facts.names import (
         RUNS,
         Known,
@@ -45,7 +44,13 @@ if TYPE_CHECKING:
         without_names,
         words_in,
     )
-    from foldaway.facts.reading import LINES_OF_CHARS, FactReader, LogReading, answered_calls
+    from foldaway.facts.reading import (
+        LINES_OF_CHARS,
+        FactReader,
+        LogReading,
+        answered_calls,
+        cleaned,
+    )
     from foldaway.facts.rows import data_rows
     from foldaway.facts.speakers import (
         Speaker,
@@ -64,14 +69,12 @@ if TYPE_CHECKING:
         Summary,
         parse_summary,
     )
-    from foldaway.facts.tables import read_table, read_words
     from foldaway.facts.tools import ARGUMENTS, family_of, read_arguments
 
 
 __getattr__ = import_later(
     __name__,
     {
-        "cleaning": "cleaned",
         "dialogue.cues": "language_of",
         "dialogue.text": "sentences words_of",
         "effects.calls": "ToolUse use_of",
@@ -80,14 +83,13 @@ __getattr__ = import_later(
         "mark_text merged_summaries origin_of part_text recognize shown_part split_summary "
         "summary_body summary_text without_summary",
         "ledger.lines": "cut terms_of whole_words",
-        "ledger.open_failures": "open_failures",
+        "ledger.state": "open_failures",
         "names": "Known Likeness Name RUNS bare likeness lookup_terms names_in without_names "
         "words_in",
-        "reading": "FactReader LINES_OF_CHARS LogReading answered_calls",
+        "reading": "answered_calls cleaned FactReader LINES_OF_CHARS LogReading",
         "rows": "data_rows",
         "speakers": "Speaker asks_back goes_on own_words report_told speaker_of without_blocks",
         "summary": "Entry NOTES_WITHOUT_MODEL SECTIONS Section Summary parse_summary",
-        "tables": "read_table read_words",
         "tools": "ARGUMENTS family_of read_arguments",
     },
 )

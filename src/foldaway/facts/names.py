@@ -8,8 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from foldaway._core import Regex
-from foldaway.facts.languages import VOCABULARIES
-from foldaway.facts.tables import WORDS
+from foldaway.facts.languages import VOCABULARIES, WORDS
 
 NameKind: TypeAlias = Literal["path", "url", "command", "identifier", "number"]
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from foldaway._core import Policy, Redact, TokenCounter
-from foldaway.facts.cleaning import cleaned, cleaned_call, words_looked_at
 from foldaway.facts.ledger.fact import KEPT_ASKS, Fact, Ledger, Past, is_piece, without_secrets
-from foldaway.facts.ledger.open_failures import open_lines
+from foldaway.facts.ledger.state import open_lines
 from foldaway.facts.ledger.take import facts_of, is_beside_calls
 from foldaway.facts.ledger.update import update
 from foldaway.facts.speakers import Speaker, speaker_of
-from foldaway.transcript import Message, ToolCall, ToolResult, text_length
+from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, text_length
 
 LINES_OF_CHARS = 100_000
 """So much at the end of a log is read line by line for a single run; of what is older only what
@@ -277,3 +277,74 @@ def _calls_of(log: Sequence[Message]) -> Callable[[int], Mapping[str, ToolCall]]
         return found[0].get(at, _NO_CALLS)
 
     return answered
+
+
+def cleaned(message: Message, redact: Redact, *, calls: bool = True) -> Message:
+    """Return the message with the secrets in its words hidden; the same object if there are
+    none. Only for reading: what the model sees is not changed by it. Without `calls` those are
+    left as they are, for a reader who does not look at them.
+    """
+    parts = tuple(
+        part if not calls and type(part) is ToolCall else _part(part, redact)
+        for part in message.parts
+    )
+    if all(new is old for new, old in zip(parts, message.parts, strict=True)):
+        return message
+    return replace(message, parts=parts)
+
+
+def words_looked_at(
+    message: Message, calls: Mapping[str, ToolCall], *, outputs: bool = True
+) -> list[str]:
+    """Return all that `cleaned` looks at of a message, but not its calls, and the names and
+    arguments of the calls that it answers; without `outputs` not what those gave.
+    """
+    found: list[str] = []
+    for part in message.parts:
+        if type(part) is ToolResult and part.call_id in calls:
+            call = calls[part.call_id]
+            found += (call.name, call.arguments)
+        if type(part) is not ToolCall and (outputs or type(part) is not ToolResult):
+            found.extend(_words(part))
+    return found
+
+
+def _words(part: Part) -> Iterator[str]:
+    match part:
+        case Text(text=text):
+            yield text
+        case ToolCall(arguments=arguments):
+            yield arguments
+        case ToolResult(parts=inner):
+            for one in inner:
+                yield from _words(one)
+        case _:
+            pass
+
+
+def cleaned_call(call: ToolCall, redact: Redact) -> ToolCall:
+    """Return the call with the secrets in its name and its arguments hidden."""
+    name, arguments = redact(call.name), redact(call.arguments)
+    if name == call.name and arguments == call.arguments:
+        return call
+    return replace(call, name=name, arguments=arguments)
+
+
+def cleaned_result(result: ToolResult, redact: Redact) -> ToolResult:
+    """Return the result with the secrets in its words hidden; the same object if none are."""
+    made = tuple(_part(one, redact) for one in result.parts)
+    same = all(new is old for new, old in zip(made, result.parts, strict=True))
+    return result if same else replace(result, parts=made)
+
+
+def _part(part: Part, redact: Redact) -> Part:
+    match part:
+        case Text(text=text):
+            clean = redact(text)
+            return part if clean == text else replace(part, text=clean)
+        case ToolCall():
+            return cleaned_call(part, redact)
+        case ToolResult():
+            return cleaned_result(part, redact)
+        case _:
+            return part

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 from msgspec import Struct
 
-from foldaway.facts.tables import WORDS
+from foldaway.facts.languages import WORDS
 from foldaway.transcript import Message, Text, ToolResult, is_ask, texts
 
 Speaker: TypeAlias = Literal["person", "instructions", "host"]

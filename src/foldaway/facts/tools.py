@@ -13,8 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 from msgspec import Struct
 
-from foldaway._core import Regex
-from foldaway.facts.tables import read_table
+from foldaway._core import Regex, read_table
 
 Family: TypeAlias = Literal[
     "shell",
@@ -63,7 +62,7 @@ class _Tables(Struct, frozen=True):
     arguments: dict[str, str]
 
 
-_TABLES = read_table("tools", _Tables)
+_TABLES = read_table("tools", _Tables, "foldaway.facts")
 FAMILIES: Mapping[Family, Traits] = _TABLES.families
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     action: tuple(names.split()) for action, names in _TABLES.actions.items()

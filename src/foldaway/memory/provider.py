@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from foldaway._core import Redact
+from foldaway._core import Redact, read_table
 
 
 class MemoryTurn(Struct, frozen=True, kw_only=True):
@@ -100,3 +100,8 @@ class MemoryProvider:
 
     def close(self) -> None:
         """Let go of everything."""
+
+
+def provider_tools(name: str) -> tuple[Mapping[str, object], ...]:
+    """Return the tools of one of our providers; constant, so that prompts stay cached."""
+    return tuple(read_table("tools", dict[str, list[dict[str, object]]], "foldaway.memory")[name])

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Regex
 from foldaway.reduction.excerpt import read_lines
+from foldaway.reduction.lines import WORDS
 from foldaway.reduction.ranking import line_render, rank_lines, ranking_of, status_lines
 from foldaway.reduction.reduced import ReductionRequest, Render, gap
 from foldaway.reduction.signals import error_spans
@@ -21,46 +22,7 @@ from foldaway.reduction.signals import error_spans
 NO_PARSER = "read by indentation; foldaway[code] reads by syntax"
 
 _NUMBER = Regex(r"^ {0,12}\d{1,7}(?:→|\t)", re.M)
-_WORDS = frozenset(
-    {
-        "def",
-        "class",
-        "func",
-        "fn",
-        "function",
-        "function*",
-        "interface",
-        "struct",
-        "enum",
-        "trait",
-        "impl",
-        "module",
-        "namespace",
-        "pub",
-        "public",
-        "private",
-        "protected",
-        "export",
-        "type",
-        "static",
-        "internal",
-        "abstract",
-        "#define",
-        "typedef",
-        "template",
-        "CREATE",
-        "macro_rules!",
-        "sealed",
-        "object",
-        "override",
-        "extern",
-        "mod",
-        "unsafe",
-        "record",
-        "protocol",
-        "extension",
-    }
-)
+_WORDS = WORDS["definition_words"]
 _DEEPEST = 3
 """Definitions indented further are read like other lines."""
 _STARTS = ("async def ", "async function ", "impl<", "describe(", "it(", "test(", "data class ")
@@ -68,44 +30,7 @@ _METHOD = Regex(
     r"(?:[A-Za-z_][\w<>\[\],.*&:]{0,80} +){1,4}[\w*&~:<>]{1,80}\([^;={}]{0,300}\)[^;=()]{0,60}\{?$"
     r"|[\w$]{1,80}\([^;={}()]{0,300}\)[^;=()]{0,60}\{$"
 )
-_CONTROL = frozenset(
-    {
-        "if",
-        "for",
-        "while",
-        "switch",
-        "return",
-        "else",
-        "elif",
-        "case",
-        "with",
-        "try",
-        "catch",
-        "go",
-        "except",
-        "assert",
-        "raise",
-        "throw",
-        "await",
-        "print",
-        "//",
-        "#",
-        "*",
-        "/*",
-        "defer",
-        "select",
-        "match",
-        "do",
-        "let",
-        "const",
-        "var",
-        "new",
-        "yield",
-        "unless",
-        "when",
-        "until",
-    }
-)
+_CONTROL = WORDS["control_words"]
 _IMPORTS = frozenset({"import", "from", "use", "#include", "using", "package", "require"})
 _NOTABLE = frozenset({"return", "raise", "throw", "panic", "yield", "TODO", "FIXME"})
 

@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from foldaway._core import Regex
 from foldaway.reduction.excerpt import read_lines
-from foldaway.reduction.lines import read_raw_json
+from foldaway.reduction.lines import WORDS, read_raw_json
 from foldaway.reduction.ranking import reduce_log
 from foldaway.reduction.reduced import (
     ReductionDraft,
@@ -31,44 +31,7 @@ from foldaway.reduction.reduced import (
 )
 from foldaway.reduction.tables import choose_notable
 
-PRIORITY_KEYS: Final = frozenset(
-    {
-        "error",
-        "errors",
-        "err",
-        "message",
-        "msg",
-        "status",
-        "state",
-        "code",
-        "exit_code",
-        "exitCode",
-        "returncode",
-        "success",
-        "ok",
-        "result",
-        "outcome",
-        "conclusion",
-        "reason",
-        "detail",
-        "id",
-        "name",
-        "title",
-        "type",
-        "kind",
-        "path",
-        "file",
-        "url",
-        "line",
-        "count",
-        "total",
-        "summary",
-        "version",
-        "is_error",
-        "failed",
-        "passed",
-    }
-)
+PRIORITY_KEYS: Final = WORDS["priority_keys"]
 """Fields that are kept before others."""
 
 MARK: Final = "…"

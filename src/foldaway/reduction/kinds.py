@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from foldaway._core import Regex
-from foldaway.reduction.lines import plain, read_raw_json
+from foldaway.reduction.lines import WORDS, plain, read_raw_json
 from foldaway.reduction.reduced import Kind
 
 BY_SUFFIX: Final[dict[str, Kind]] = {
@@ -18,62 +18,7 @@ BY_SUFFIX: Final[dict[str, Kind]] = {
     **dict.fromkeys(("csv", "tsv", "text/csv"), "csv"),
     **dict.fromkeys(("html", "htm", "xhtml", "text/html"), "html"),
     **dict.fromkeys(("md", "rst", "txt", "adoc", "tex", "text/markdown"), "prose"),
-    **dict.fromkeys(
-        (
-            "py",
-            "pyi",
-            "js",
-            "jsx",
-            "mjs",
-            "cjs",
-            "ts",
-            "tsx",
-            "go",
-            "rs",
-            "java",
-            "kt",
-            "kts",
-            "c",
-            "h",
-            "cc",
-            "cpp",
-            "hpp",
-            "cs",
-            "rb",
-            "php",
-            "swift",
-            "scala",
-            "sh",
-            "bash",
-            "zsh",
-            "lua",
-            "pl",
-            "r",
-            "sql",
-            "ex",
-            "exs",
-            "erl",
-            "hs",
-            "ml",
-            "clj",
-            "dart",
-            "vue",
-            "svelte",
-            "css",
-            "scss",
-            "proto",
-            "tf",
-            "zig",
-            "nim",
-            "jl",
-            "yaml",
-            "yml",
-            "toml",
-            "ini",
-            "xml",
-        ),
-        "code",
-    ),
+    **dict.fromkeys(WORDS["code_suffixes"], "code"),
 }
 """File endings and media types."""
 

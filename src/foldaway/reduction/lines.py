@@ -12,8 +12,10 @@ import msgspec
 from ahocorasick_rs import BytesAhoCorasick
 from msgspec import Raw
 
-from foldaway._core import Regex
+from foldaway._core import Regex, read_words
 
+WORDS: Final = read_words("words", "foldaway.reduction")
+"""The lists of `words.toml`."""
 _ESCAPE = Regex(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?"
     r"|[PX^_][^\x1b\n]{0,4096}\x1b\\|[ -/]*[0-~])"

@@ -12,6 +12,7 @@ from typing import Final
 
 from foldaway._core import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
+from foldaway.reduction.lines import WORDS
 from foldaway.reduction.ranking import line_render, rank_lines, ranking_of
 from foldaway.reduction.reduced import ReductionRequest, Render
 
@@ -141,43 +142,7 @@ _CLOSES = {
 _TITLE = Regex(r"<title[^<>]{0,200}>([^<]{0,500})</title", re.I)
 _TAG = Regex(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})[^<>]*>")
 _REST = Regex(r"<[!?/a-zA-Z][^<>]*>")
-_BLOCKS = frozenset(
-    {
-        "p",
-        "div",
-        "section",
-        "article",
-        "header",
-        "footer",
-        "main",
-        "nav",
-        "aside",
-        "table",
-        "tr",
-        "ul",
-        "ol",
-        "dl",
-        "dt",
-        "dd",
-        "blockquote",
-        "pre",
-        "form",
-        "figure",
-        "figcaption",
-        "br",
-        "hr",
-        "tbody",
-        "thead",
-        "body",
-        "html",
-        "details",
-        "summary",
-        "option",
-        "select",
-        "button",
-        "label",
-    }
-)
+_BLOCKS = WORDS["html_blocks"]
 
 
 def reduce_html(text: str, ask: ReductionRequest) -> Render:

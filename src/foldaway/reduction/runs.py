@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
-from foldaway.reduction.lines import indices, line_starts
+from foldaway.reduction.lines import WORDS, indices, line_starts
 from foldaway.reduction.listings import reduce_search
 from foldaway.reduction.ranking import (
     Ranking,
@@ -25,36 +25,7 @@ from foldaway.reduction.ranking import (
 from foldaway.reduction.reduced import ReductionDraft, ReductionRequest, Render, clip_line, plural
 from foldaway.reduction.signals import failing_packages, failing_spans, failing_tests
 
-_TEST = RankSettings(
-    noise=(
-        "=== RUN",
-        "=== PAUSE",
-        "=== CONT",
-        "=== NAME",
-        "--- PASS",
-        "--- SKIP",
-        "ok  ",
-        "PASS",
-        "?   ",
-        "✓",
-        "✔",
-        "√",
-        "test result: ok",
-        "PASSED",
-        "collecting",
-        "Compiling",
-        "Downloading",
-        "Finished",
-        "Running",
-        "go: downloading",
-        "> Task",
-        "ok ",
-        "# Subtest",
-        "(pass)",
-    ),
-    warning=90,
-    detail_lines=6,
-)
+_TEST = RankSettings(noise=tuple(WORDS["test_noise"]), warning=90, detail_lines=6)
 
 _MOST_NAMES = 400
 """How many failing tests are named."""
@@ -87,49 +58,7 @@ def reduce_test(text: str, ask: ReductionRequest) -> Render:
     return render
 
 
-_BUILD = RankSettings(
-    noise=(
-        "Compiling",
-        "Downloading",
-        "Downloaded",
-        "Fetching",
-        "Checking",
-        "Building",
-        "Unpacking",
-        "Setting up",
-        "Selecting",
-        "Preparing",
-        "Get:",
-        "Hit:",
-        "go: downloading",
-        "Collecting",
-        "Requirement already",
-        "Using cached",
-        "Installing",
-        "Resolving",
-        "Copying",
-        "Creating",
-        "added ",
-        "npm http",
-        "npm timing",
-        "[INFO] Download",
-        "> Task",
-        " ---> ",
-        "Step ",
-        "-- ",
-        "make[",
-        "CC ",
-        "LD ",
-        "AR ",
-        "CXX ",
-        "Progress",
-        "remote:",
-        "Receiving",
-        "Updating",
-    ),
-    warning=300,
-    detail_lines=3,
-)
+_BUILD = RankSettings(noise=tuple(WORDS["build_noise"]), warning=300, detail_lines=3)
 
 _DIAGNOSTIC = Regex(r"(?:\[[^\]]{1,30}\] )?([^\s:()]{1,200}):(\d{1,7}(?::\d{1,5})?):? (?=\S)(.*)")
 _DIGITS = Regex(r"\d+")

@@ -9,8 +9,7 @@ from foldaway._core import import_later
 if TYPE_CHECKING:
     from foldaway.search.finding import Postings, Row, ScannedText, find, scan
     from foldaway.search.query import parse_query
-    from foldaway.search.snippets import snippet
-    from foldaway.search.text import clean, extract_searchable
+    from foldaway.search.text import clean, extract_searchable, snippet
     from foldaway.search.values import (
         HIDDEN,
         Filters,
@@ -30,8 +29,7 @@ __getattr__ = import_later(
     {
         "finding": "Postings Row ScannedText find scan",
         "query": "parse_query",
-        "snippets": "snippet",
-        "text": "clean extract_searchable",
+        "text": "clean extract_searchable snippet",
         "values": "Filters HIDDEN Match Reveal Revealed Sort Term Wanted Written",
         "words": "WORD flatten fold_text has_term places stem words_of",
     },

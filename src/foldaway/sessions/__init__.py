@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.sessions.briefs import brief_session
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.delegations import Delegated
     from foldaway.sessions.details import SessionRow, ViewRow
     from foldaway.sessions.erasing import Erasure, erase_words
-    from foldaway.sessions.exporting import add_frame, export, show_controls, transcript_of
+    from foldaway.sessions.exporting import (
+        add_frame,
+        brief_session,
+        export,
+        show_controls,
+        transcript_of,
+    )
     from foldaway.sessions.finding import (
         AROUND,
         Hit,
@@ -39,13 +44,14 @@ if TYPE_CHECKING:
         call_hook,
         session_environment,
     )
-    from foldaway.sessions.idle import Tended, compact_idle, expire
+    from foldaway.sessions.idle import Retention, Tended, compact_idle, expire, find_expired
     from foldaway.sessions.inbox import Inbox, InboxTurn, InboxWorker, waiting_inboxes
     from foldaway.sessions.last_view import LastView
     from foldaway.sessions.library import (
         MARK,
         TOOL_CHARS,
         Library,
+        Project,
         beginning,
         date_of,
         name_in_words,
@@ -54,8 +60,6 @@ if TYPE_CHECKING:
     from foldaway.sessions.matching import digest
     from foldaway.sessions.place import GivenSettings, SessionOptions, SessionSettings, find_by_key
     from foldaway.sessions.pool import Pool
-    from foldaway.sessions.project import Project
-    from foldaway.sessions.retention import Retention, find_expired
     from foldaway.sessions.rows import (
         decode_rows,
         frame_of,
@@ -101,26 +105,23 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "briefs": "brief_session",
         "chat": "Chat",
         "delegations": "Delegated",
         "details": "SessionRow ViewRow",
         "erasing": "Erasure erase_words",
-        "exporting": "add_frame export show_controls transcript_of",
+        "exporting": "add_frame brief_session export show_controls transcript_of",
         "finding": "AROUND Hit ShownMessage discover message_at read recall_from scroll",
         "following": "Followed Insert Keep Replace",
         "hiding": "PLACEHOLDER Show as_it_is redactor_of reveal_text show_json",
         "hooks": "Hooks SessionEvent Switched call_hook session_environment",
-        "idle": "Tended compact_idle expire",
+        "idle": "compact_idle expire find_expired Retention Tended",
         "inbox": "Inbox InboxTurn InboxWorker waiting_inboxes",
         "last_view": "LastView",
-        "library": "MARK TOOL_CHARS Library beginning date_of name_in_words",
+        "library": "beginning date_of Library MARK name_in_words Project TOOL_CHARS",
         "lineage": "Handed",
         "matching": "digest",
         "place": "GivenSettings SessionOptions SessionSettings find_by_key",
         "pool": "Pool",
-        "project": "Project",
-        "retention": "Retention find_expired",
         "rows": "decode_rows frame_of new_message payloads tool_names turn_usage usage_in",
         "session": "Session internals warm",
         "too_long": "Refusal RefusedRequest",

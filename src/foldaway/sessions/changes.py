@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, Unpack, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from foldaway._core import Reference, Report, log_event
-from foldaway.compaction import CompactionState, is_on_arrival, message_tokens
+from foldaway.compaction import CompactionState, Wishes, is_on_arrival, message_tokens
 from foldaway.dialects import dialect_named, parse
 from foldaway.engine import COMPACT, STILL_BROKEN, Decision, Step, log_run, model_of, pack_view
 from foldaway.errors import Conflict, InvalidSetting, LeaseLost, NotReadable
@@ -63,47 +63,23 @@ class Changes:
         return self._of.lock
 
     @in_turn
-    def compact(
-        self,
-        *,
-        force: Force = False,
-        focus: str = "",
-        keep_last: int | None = None,
-        target_tokens: int | None = None,
-    ) -> Report:
+    def compact(self, *, force: Force = False, **wishes: Unpack[Wishes]) -> Report:
         """Compact if it is due, or by hand with `force`, and return what was done."""
-        force, focus = self._take_wish(force, focus)
+        force, wishes = self._take_wish(force, wishes)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = self._of.compressor.compact(
-                    force=bool(force),
-                    by_hand=force is True,
-                    focus=focus,
-                    keep_last=keep_last,
-                    target_tokens=target_tokens,
-                    pinned=self._find_pins(),
+                    force=bool(force), by_hand=force is True, pinned=self._find_pins(), **wishes
                 )
         return run.report
 
-    async def acompact(
-        self,
-        *,
-        force: Force = False,
-        focus: str = "",
-        keep_last: int | None = None,
-        target_tokens: int | None = None,
-    ) -> Report:
+    async def acompact(self, *, force: Force = False, **wishes: Unpack[Wishes]) -> Report:
         """Do what `compact` does, for hosts that await a summarizer."""
-        force, focus = self._take_wish(force, focus)
+        force, wishes = self._take_wish(force, wishes)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = await self._of.compressor.acompact(
-                    force=bool(force),
-                    by_hand=force is True,
-                    focus=focus,
-                    keep_last=keep_last,
-                    target_tokens=target_tokens,
-                    pinned=self._find_pins(),
+                    force=bool(force), by_hand=force is True, pinned=self._find_pins(), **wishes
                 )
         return run.report
 
@@ -171,10 +147,12 @@ class Changes:
             name, given, partial(recall, self._of), partial(_search_others, self._of)
         )
 
-    def _take_wish(self, force: Force, focus: str) -> tuple[Force, str]:
+    def _take_wish(self, force: Force, wishes: Wishes) -> tuple[Force, Wishes]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
-        return (force, focus) if wish is None else (True, focus or wish)
+        if wish is None:
+            return force, wishes
+        return True, {**wishes, "focus": wishes.get("focus") or wish}
 
     @contextmanager
     def _compacting(self, force: Force) -> Generator[ViewChange]:

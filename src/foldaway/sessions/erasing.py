@@ -15,7 +15,7 @@ from foldaway.errors import InvalidSetting, StoreUnavailable, UnknownSession
 from foldaway.memory import MemoryProvider
 from foldaway.search import extract_searchable
 from foldaway.sessions.erased_words import Words, erase_message, fold, is_by, is_by_user
-from foldaway.sessions.project import Project
+from foldaway.sessions.library import Project
 from foldaway.sessions.rows import INBOX, decode_rows, new_message
 from foldaway.stores import (
     HeldPiece,

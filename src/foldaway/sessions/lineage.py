@@ -200,7 +200,7 @@ def task_with_context(
     room = window // CONTEXT_SHARE
     record = ""
     if handed.brief_tokens and info.length:
-        from foldaway.sessions.briefs import brief_session  # brings every reducer with it
+        from foldaway.sessions.exporting import brief_session  # brings every reducer with it
 
         brief = brief_session(
             store, info, show=show, tokens=min(handed.brief_tokens, room), focus=task

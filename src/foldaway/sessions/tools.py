@@ -9,11 +9,11 @@ from typing import Any, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import read_table
 from foldaway.dialects import dump_text
 from foldaway.errors import FoldawayError, UnknownSession
-from foldaway.facts import read_table
 from foldaway.search import Filters, Sort
-from foldaway.sessions.briefs import brief_session, remainder_of
+from foldaway.sessions.exporting import brief_session, remainder_of
 from foldaway.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
 from foldaway.sessions.hiding import PLACEHOLDER, SPEAKERS, may_leave
 from foldaway.sessions.library import (

@@ -57,7 +57,7 @@ __getattr__ = import_later(
     {
         "erasing": "HeldPiece Rewording",
         "foldaway.search.query": "parse_query",
-        "foldaway.search.snippets": "snippet",
+        "foldaway.search.text": "snippet",
         "foldaway.search.values": "Wanted",
         "log": "FIRST_ASK_CHARS",
         "open": "is_store_file open_store stores_in",

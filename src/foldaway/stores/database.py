@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from foldaway._core import __version__
+from foldaway._core import __version__, read_table
 from foldaway.errors import StoreUnavailable
 from foldaway.search import Match, Reveal, Wanted
 
@@ -221,6 +221,12 @@ def migrations(backend: str) -> dict[int, str]:
         if entry.name.endswith(".sql")
     }
     return dict(sorted(found.items()))
+
+
+def sentences_for(backend: str) -> dict[str, tuple[str, str]]:
+    """Return what a person is told about the errors of a database, from `errors.toml`."""
+    table = read_table("errors", dict[str, dict[str, tuple[str, str]]], "foldaway.stores")
+    return table[backend]
 
 
 def note_of_version(done: int) -> str:

@@ -14,32 +14,8 @@ from foldaway.stores.bodies import unpack
 from foldaway.stores.database import Database, Row, Statements
 from foldaway.stores.values import SessionInfo
 
-COLUMNS = (
-    "id",
-    "parent",
-    "root",
-    "descent",
-    "forked_at",
-    "dialect",
-    "title",
-    "goal",
-    "model",
-    "source",
-    "source_id",
-    "kind",
-    "cwd",
-    "mode",
-    "started",
-    "updated",
-    "ended",
-    "end_reason",
-    "length",
-    "view",
-    "compactions",
-    "tokens",
-    "first_ask",
-)
-_FIELDS = tuple({"parent": "parent_id", "root": "root_id"}.get(name, name) for name in COLUMNS)
+_FIELDS = tuple(name for name in SessionInfo.__struct_fields__ if name not in ("profile", "frame"))
+COLUMNS = tuple({"parent_id": "parent", "root_id": "root"}.get(name, name) for name in _FIELDS)
 LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"
 SELECT = (
     f"{LEAN}, b.tenant, b.key, b.parts, b.packed"

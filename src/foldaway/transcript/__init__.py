@@ -7,8 +7,11 @@ from foldaway.transcript.estimate import (
     REPLY_PRIMING_TOKENS,
     TABLES,
     TOOL_CALL_OVERHEAD_TOKENS,
+    Calibration,
     Estimator,
+    ExactCounter,
     estimate_text,
+    exact_counter,
 )
 from foldaway.transcript.group import Group, Groups, Survey, groups, survey
 from foldaway.transcript.message import (
@@ -34,7 +37,6 @@ from foldaway.transcript.message import (
     text_length,
     texts,
 )
-from foldaway.transcript.tokens import Calibration, ExactCounter, exact_counter
 from foldaway.transcript.view import (
     Folded,
     Item,

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from foldaway.agents.importers import ImportedSession, message_keys, read_file
-from foldaway.dialects.checking import check_transcript
+from foldaway.dialects.checking import check_transcript, repair_transcript
 from foldaway.dialects.conversion import convert_transcript
 from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.repairing import repair_transcript
 from foldaway.transcript import survey
 
 NATIVE = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[4] / "shared" / "data"))

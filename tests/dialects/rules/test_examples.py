@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from tests.testing.rows import each_row
 
-from foldaway.dialects.checking import check
+from foldaway.dialects.checking import check, repair
 from foldaway.dialects.profiles import PROFILES, RULES
-from foldaway.dialects.repairing import repair
 from foldaway.errors import CannotRepair
 from foldaway.testing.breakage import BREAKAGES, apply
 

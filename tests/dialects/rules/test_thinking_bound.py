@@ -6,10 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foldaway.dialects.checking import check, check_transcript
+from foldaway.dialects.checking import check, check_transcript, repair
 from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import profile_named
-from foldaway.dialects.repairing import repair
 from foldaway.transcript import Message, Text
 
 ANTHROPIC = profile_named("anthropic")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.testing.rows import each_row
 
-from foldaway.facts.effects.scripts import effects_of_script
+from foldaway.facts.effects.effect import effects_of_script
 
 CODE = {
     "open('a.txt', 'w').write(x)": ["write a.txt"],

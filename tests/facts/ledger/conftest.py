@@ -8,7 +8,7 @@ import pytest
 
 from foldaway._core.policy import Policy
 from foldaway._core.ports import Redact
-from foldaway.compaction.index import FrozenLog
+from foldaway.compaction.work import FrozenLog
 from foldaway.facts.ledger import Fact, Ledger, update
 from foldaway.facts.reading import LogReading
 from foldaway.testing import talk

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import foldaway
 from foldaway.facts.ledger import Around, Ledger, summarize
-from foldaway.facts.ledger.carried import carried_facts
+from foldaway.facts.ledger.state import carried_facts
 from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary
 from foldaway.testing import assistant, call, result, user
 from foldaway.transcript import Estimator

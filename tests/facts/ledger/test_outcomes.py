@@ -9,7 +9,7 @@ import pytest
 from tests.testing.rows import each_row
 
 from foldaway.facts.ledger import Fact, Ledger
-from foldaway.facts.ledger.open_failures import open_failures
+from foldaway.facts.ledger.state import open_failures
 from foldaway.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]

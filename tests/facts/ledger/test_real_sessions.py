@@ -18,7 +18,7 @@ import pytest
 
 from foldaway import load
 from foldaway._core.policy import Policy
-from foldaway.compaction.index import FrozenLog
+from foldaway.compaction.work import FrozenLog
 from foldaway.facts.effects.calls import effects_of_call, use_of
 from foldaway.facts.languages import counted, phrases_for
 from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update

@@ -15,7 +15,7 @@ from tests.testing.rows import each_row
 from foldaway.facts.languages import Language, counted, phrases_for
 from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
 from foldaway.facts.ledger.lines import terms_of
-from foldaway.facts.ledger.open_failures import open_failures
+from foldaway.facts.ledger.state import open_failures
 from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary
 from foldaway.reduction.lines import plain
 from foldaway.testing import assistant, call, result, talk, user

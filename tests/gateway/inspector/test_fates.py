@@ -14,7 +14,7 @@ from tests.testing.long_lists import Exchange, written
 from tests.testing.strategies import logs, views
 
 from foldaway._core.report import Reference
-from foldaway.engine.saved import pack_view
+from foldaway.engine.conversation_log import pack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts.frame import carried_summary
 from foldaway.gateway.inspector.message_fates import Fates, fates

@@ -18,7 +18,7 @@ from tests.testing.strategies import views
 from foldaway._core.policy import Policy
 from foldaway.agents.importers import sessions_in
 from foldaway.agents.importers.take import take_all
-from foldaway.engine.saved import pack_view
+from foldaway.engine.conversation_log import pack_view
 from foldaway.gateway.inspector.timeline import Timeline, columns, timeline
 from foldaway.gateway.inspector.window_amounts import scale
 from foldaway.gateway.inspector.window_strips import strip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from foldaway.memory.files.prompt import read_knowledge
+from foldaway.memory.files.provider import read_knowledge
 
 
 def found(folder: Path) -> list[tuple[str, str]]:

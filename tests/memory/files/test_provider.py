@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from foldaway.errors import InvalidSetting
 from foldaway.memory.fence import strip_fenced
 from foldaway.memory.files.memory_file import Limit
-from foldaway.memory.files.prompt import (
+from foldaway.memory.files.provider import (
+    Bounds,
+    FilesProvider,
     Section,
     entries_section,
     knowledge_section,
+    memory_folder,
     render_sections,
 )
-from foldaway.memory.files.provider import Bounds, FilesProvider, memory_folder
 from foldaway.transcript import estimate_text
 
 SECRET = "sk-ant-" + "api03-" + "Zq7".join("x1Y2w3V4u5T6s7R8q9P0" for _ in range(4))

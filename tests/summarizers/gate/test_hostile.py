@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from foldaway._core.ports import SummaryAnswer
 from foldaway.compaction.compact import Compaction, Plan, finish
 from foldaway.compaction.join import joined
-from foldaway.compaction.state import CompactionState
+from foldaway.compaction.work import CompactionState
 from foldaway.errors import SummarizerFailed
 from foldaway.facts.frame import SUMMARY_OPEN, summary_text
 from foldaway.facts.ledger import Around, summarize

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.compaction.compact import Plan
-from foldaway.compaction.state import CompactionState
+from foldaway.compaction.work import CompactionState
 from foldaway.facts.summary import Entry, Summary
 from foldaway.summarizers.gate.check import Checked, check
 from foldaway.summarizers.gate.evidence import TermIndexBuilder, evidence_of, numbers_in, terms_in

@@ -11,10 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core import Policy
+from foldaway._core import Policy, read_table
 from foldaway.agents.chat.model import WIRES, ChatAnswer, ChatModel, Hear
 from foldaway.agents.chat.tools import OwnTool
-from foldaway.facts import read_table
 from foldaway.transcript import estimate_text
 
 PIECE_CHARS, PIECE_SECONDS = 12, 0.012

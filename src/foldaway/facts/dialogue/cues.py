@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from foldaway._core import Regex
 from foldaway.facts.dialogue.text import fold, pad, words_of
-from foldaway.facts.languages import VOCABULARIES, Language, Vocabulary
-from foldaway.facts.tables import WORDS
+from foldaway.facts.languages import VOCABULARIES, WORDS, Language, Vocabulary
 
 
 def encoded_words(name: str) -> frozenset[bytes]:

@@ -25,8 +25,7 @@ from foldaway.facts.dialogue.text import (
     words_of,
 )
 from foldaway.facts.frame import QUOTED_SUMMARY
-from foldaway.facts.languages import VOCABULARIES, Language, phrases_for
-from foldaway.facts.tables import WORDS
+from foldaway.facts.languages import VOCABULARIES, WORDS, Language, phrases_for
 
 _MOST_RULES = 40
 """Of one message; chosen, a summary has room for fewer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from foldaway._core import Regex
-from foldaway.facts.tables import WORDS
+from foldaway.facts.languages import WORDS
 
 _WIDE_BLANKS = "\u2014\u2013\u2026\u201c\u201d\u2022\u00a0\u00a1\u00ab\u00bb\u00bf\u201e"
 """Marks of other alphabets that stand directly at words."""

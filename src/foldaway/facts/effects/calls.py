@@ -8,9 +8,8 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
-from foldaway.facts.effects.effect import Action, Effect, effects_of_patch
+from foldaway.facts.effects.effect import Action, Effect, effects_of_patch, effects_of_script
 from foldaway.facts.effects.run import effects_of_argv, effects_of_command
-from foldaway.facts.effects.scripts import effects_of_script
 from foldaway.facts.tools import (
     ACTIONS,
     ARGUMENTS,

@@ -7,18 +7,17 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core import Regex
+from foldaway._core import Regex, read_table
 from foldaway.facts.effects.effect import (
     Effect,
     base_name,
     effects_of_patch,
+    effects_of_script,
     inside,
     is_device,
     names_directory,
     place,
 )
-from foldaway.facts.effects.scripts import effects_of_script
-from foldaway.facts.tables import read_table
 
 Args: TypeAlias = Sequence[str | None]
 """The words behind a command's name; None for one whose value is not known."""
@@ -57,7 +56,7 @@ class _Programs(Struct, frozen=True):
     git_takes: str
 
 
-PROGRAMS = read_table("programs", _Programs)
+PROGRAMS = read_table("programs", _Programs, "foldaway.facts")
 WRAPPERS = {name: row for names, row in PROGRAMS.wrappers.items() for name in names.split()}
 _FORMATTERS = {name: row for names, row in PROGRAMS.formatters.items() for name in names.split()}
 _ONLY_LOOKS = frozenset(("--check", "--diff", "--check-only", "--dry-run", "--version", "-c"))

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 from msgspec import Struct
 
-from foldaway.facts.tables import phrases_in, read_table
+from foldaway._core import phrases_in, read_table, read_words
 
 Language: TypeAlias = Literal["en", "zh", "ja", "es", "de", "fr", "ru", "pt", "ko"]
 """The languages in which we have words of our own."""
@@ -132,7 +132,9 @@ def _vocabulary(code: str, file: _File) -> Vocabulary:
     return Vocabulary(language=code, by_parts=file.by_parts, **cues)
 
 
-_FILES = {code: read_table(f"languages/{code}", _File) for code in CODES}
+WORDS = read_words("words", "foldaway.facts")
+"""The lists of `words.toml`."""
+_FILES = {code: read_table(f"languages/{code}", _File, "foldaway.facts") for code in CODES}
 VOCABULARIES: tuple[Vocabulary, ...] = tuple(
     [_vocabulary(code, file) for code, file in _FILES.items()]
 )

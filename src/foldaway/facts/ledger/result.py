@@ -18,14 +18,20 @@ from foldaway.facts.effects.calls import SOURCES, effects_of_call, use_of
 from foldaway.facts.effects.effect import Effect, base_name, part_of_patch
 from foldaway.facts.effects.programs import PROGRAMS
 from foldaway.facts.frame import before_note
+from foldaway.facts.languages import WORDS
 from foldaway.facts.ledger.fact import HEAD_CHARS, LOOKED, ROW, Fact, FactKind, Past
 from foldaway.facts.ledger.lines import cut, lines_of, terms_of
-from foldaway.facts.ledger.outcome import COMMAND_CHARS, command_key, cut_apart, outcome_of
+from foldaway.facts.ledger.outcome import (
+    COMMAND_CHARS,
+    command_key,
+    cut_apart,
+    outcome_of,
+    refusal_in,
+    without_wrapper,
+)
 from foldaway.facts.ledger.tasks import task_told, todo_text
-from foldaway.facts.printed import refusal_in, without_wrapper
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import without_blocks
-from foldaway.facts.tables import WORDS
 from foldaway.facts.tools import ARGUMENTS, FAMILIES, Family, family_of, first_of, scalar_words
 from foldaway.reduction import TestCounts, failing_tests, test_counts
 from foldaway.transcript import Message, Text, ToolCall, ToolResult

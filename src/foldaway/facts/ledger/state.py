@@ -1,17 +1,34 @@
-"""What a summary tells in order: files by one name each, what was done, the current state."""
+"""What a summary tells in order: files by one name each, what was done, the current state; and
+lines of one message as an entry; and what an earlier summary told.
+"""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
 
 from msgspec import Struct
 
+from foldaway._core import Regex
+from foldaway.facts.dialogue.statements import is_order
 from foldaway.facts.languages import Phrases, counted
-from foldaway.facts.ledger.fact import Fact, FileState, Ledger
-from foldaway.facts.ledger.lines import cut
-from foldaway.facts.summary import STATE, Entry
+from foldaway.facts.ledger.fact import KEPT_COMMANDS, LOOKED, Fact, FactKind, FileState, Ledger
+from foldaway.facts.ledger.lines import cut, terms_of
+from foldaway.facts.ledger.update import update
+from foldaway.facts.summary import (
+    FAILURE,
+    MUST,
+    NOTES_WITHOUT_MODEL,
+    SECTIONS,
+    STATE,
+    Entry,
+    EntryPiece,
+    Section,
+    Summary,
+    of_pieces,
+)
 
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
@@ -145,3 +162,219 @@ def _ran(ledger: Ledger, *, brief: bool) -> Iterator[Deed]:
         if (not fact.worth or fact.worth > _LOOKED) and fact.at not in commits:
             printed = f"{fact.text}: {fact.head}" if fact.head and not brief else fact.text
             yield Deed(fact.at, tests.get(fact.at, printed), fact.source)
+
+
+_ARGUMENT = Regex(r" \(\w+\)\Z")
+"""At the end of a head: what is quoted is an argument of the call."""
+SPOKEN = frozenset({"agent", "user"})
+"""Heads of lines that are not from a tool's result."""
+
+
+class Quotes:
+    """Makes entries of lines; a path is written out once, and then by the end of it.
+
+    A number is given as long as it is true: not if the file was changed after it was read.
+    """
+
+    def __init__(self, ledger: Ledger, quoted: str) -> None:
+        """Take the words for what is quoted and no instruction."""
+        self._mark = f"({quoted}) "
+        self._files = ledger.files
+        self._named = {path for path, state in ledger.files.items() if state.is_touched}
+        self._names = Counter(map(posixpath.basename, ledger.files))
+
+    def entry(self, head: str, rows: Sequence[tuple[float, Fact]]) -> Entry:
+        """Return lines, each with its weight, in their order, as one entry."""
+        facts = [fact for _, fact in rows]
+        tool, _, path = head.partition(" ")
+        state = self._files.get(path)
+        if state is not None:
+            head = f"{tool} {self._name(path)}"
+        if state is None or (state.is_touched and state.at > facts[0].at):
+            texts = [fact.text for fact in facts]
+        else:
+            texts = list(_numbered(facts))
+        is_carried = facts[0].at < 0  # it stays as it was told
+        if not (is_carried or head in SPOKEN or _ARGUMENT.search(head)):
+            head += " says"
+            texts = [
+                self._mark + text if is_order(fact.text) else text
+                for text, fact in zip(texts, facts, strict=True)
+            ]
+        weights = [weight for weight, _ in rows]
+        pieces = tuple(map(EntryPiece, texts, weights))
+        return of_pieces(head, pieces, facts[0].source)
+
+    def _name(self, path: str) -> str:
+        name = posixpath.basename(path)
+        if path in self._named and self._names[name] == 1:
+            return name
+        self._named.add(path)
+        return path
+
+
+def _numbered(facts: Iterable[Fact]) -> Iterable[str]:
+    """Yield lines, with their number if they do not follow the one before."""
+    following = 0
+    for fact in facts:
+        is_new = fact.number > 0 and fact.number != following
+        yield f"{fact.number}: {fact.text}" if is_new else fact.text
+        following = fact.number + 1
+
+
+_RANKED: dict[Section, FactKind] = {
+    "critical": "line",
+    "completed": "command",
+    "decisions": "decision",
+    "resolved": "question",
+}
+_ASKED: tuple[Section, ...] = ("goal", "task", "pending")
+_MOST_TERMS = 24
+"""Of one carried line."""
+
+
+def carried_facts(summary: Summary) -> tuple[Fact, ...]:
+    """Return what a summary merely ranked, in its order, before all positions of the log.
+
+    Lines that stood under one head stand for themselves again, so that each is weighed for what
+    it adds.
+    """
+    rows = [row for section, kind in _RANKED.items() for row in _facts(summary, section, kind)]
+    return tuple(
+        [
+            Fact(
+                kind, text, source, number - len(rows), terms=terms_of(text, _MOST_TERMS), head=head
+            )
+            for number, (kind, text, source, head) in enumerate(rows)
+        ]
+    )
+
+
+def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
+    """Yield the entries that stand before anything is ranked, each once."""
+    for section in SECTIONS:
+        if section not in _RANKED:
+            rows = summary.sections.get(section, ())
+            for entry in {entry.text: entry for entry in rows}.values():
+                yield section, entry
+
+
+def asked_in(summary: Summary) -> str:
+    """Return the words of the user's asks in a summary."""
+    return "\n".join(row.text for name in _ASKED for row in summary.sections.get(name, ()))
+
+
+def _facts(
+    summary: Summary, section: Section, kind: FactKind
+) -> Iterator[tuple[FactKind, str, str, str]]:
+    for entry in summary.sections.get(section, ()):
+        if entry.text in NOTES_WITHOUT_MODEL:
+            continue
+        head, mark, below = entry.text.partition(":\n")
+        if section == "critical" and mark and "\n" not in head:
+            for line in below.split("\n"):
+                yield kind, line, entry.source, head
+        else:
+            yield kind, entry.text, entry.source, ""
+
+
+_ENTRY_CHARS = 18
+"""What stands around an entry: mark, marks of code, source."""
+_LINE_CHARS = 3
+"""What stands before a further line."""
+_NAME_CHARS = 70
+"""Of the name of what failed."""
+_LEAST_NAME_CHARS = 12
+"""A shorter one says nothing."""
+_MOVED_ON = 6
+"""Successful commands after which the agent works on something else; chosen. Those that only look
+at something do not count: who reads on has not moved on."""
+_MISTYPED = Regex(
+    r"unrecognized (?:subcommand|option|argument)"
+    r"|[Uu]nknown (?:command|option|flag|argument|switch)"
+    r"|command not found|[Ss]yntax error|parse error|^[Uu]sage:|invalid option|illegal option"
+    r"|[Cc]ancelled: parallel|is not a git command|unexpected (?:token|argument|EOF)"
+    r"|[Uu]nknown column|Table '[^']*' doesn't exist|no such (?:table|column)|ambiguous argument"
+    r"|missing required|InputValidationError|tool_use_error"
+)
+"""How a call says that it was wrong itself: the next one is another."""
+_UNKNOWN = Regex(r"^Error: [\w ]{1,40} not found\W{0,2}\Z")
+"""How a tool says that one of its arguments names nothing."""
+_OTHER_LINES = MUST + 10
+"""A further line of a failure: behind the rules, the files and the asks."""
+
+
+def open_failures(ledger: Ledger, room: float) -> list[Entry]:
+    """Return the open failures, the newest last: each its first line and a name, as far as there is
+    room for names, and the newest as many more lines as fit. What several tell stands once.
+    """
+    found = list(_open(ledger))
+    room -= sum(len(lines[0].text) + _ENTRY_CHARS for _, lines in found)
+    most = int(min(room / max(len(found), 1), _NAME_CHARS))
+    entries: list[Entry] = []
+    for key, lines in found:
+        is_told = most < _LEAST_NAME_CHARS or not key or lines[0].text.startswith(key)
+        name = "" if is_told else f"`{cut(key, most)}`"
+        room -= len(name)
+        pieces = [EntryPiece(lines[0].text, FAILURE)]
+        for number, fact in enumerate(lines[1:], 1):
+            room -= len(fact.text) + _LINE_CHARS
+            if room < 0:
+                break
+            pieces.append(EntryPiece(fact.text, _OTHER_LINES - number / 100))
+        entries.append(of_pieces(name, tuple(pieces), lines[0].source))
+    return entries[::-1]
+
+
+def open_lines(newest_first: Iterable[Sequence[Fact]], most_chars: float) -> dict[int, list[str]]:
+    """Return the lines of the failures that are open at the end of a log, by position, of the
+    newest ones so many characters; `newest_first` are the facts of its messages from the end on.
+
+    No more of these are read than it takes: to the last request, or to work on something else.
+    """
+    read: list[Sequence[Fact]] = []
+    ran = worked = 0
+    for facts in newest_first:
+        read.append(facts)
+        ran += sum(fact.kind == "command" for fact in facts)
+        worked += sum(fact.kind == "command" and _is_work(fact) for fact in facts)
+        is_asked = any(fact.kind == "ask" for fact in facts)
+        if is_asked or worked >= _MOVED_ON or ran >= KEPT_COMMANDS:
+            break
+    found: dict[int, list[str]] = {}
+    for _, lines in _open(update(Ledger(), chain.from_iterable(reversed(read)))):
+        for fact in lines:
+            most_chars -= len(fact.text)
+            if most_chars < 0:
+                return found
+            found.setdefault(fact.at, []).append(fact.text)
+    return found
+
+
+def _open(ledger: Ledger) -> Iterator[tuple[str, list[Fact]]]:
+    """Yield the open failures, the newest first: what failed, and those of its lines that no newer
+    one tells.
+    """
+    told: set[str] = set()
+    for key, facts in reversed(ledger.errors.items()):
+        lines = [fact for fact in facts if fact.text not in told]
+        if lines and _is_open(ledger, lines[0]):
+            told.update(fact.text for fact in lines)
+            yield key, lines
+
+
+def _is_open(ledger: Ledger, fact: Fact) -> bool:
+    """Return whether a failure still stands in the way: nobody spoke since, the agent did not go on
+    to other work, and it was more than a mistyped call.
+    """
+    asked = ledger.asks[-1].fact.at if ledger.asks else -1
+    if ledger.command_count > len(ledger.commands) and fact.at < ledger.commands[0].at:
+        return False  # it is not known what ran since, but much did
+    later = sum(one.at > fact.at and _is_work(one) for one in ledger.commands)
+    mistyped = _MISTYPED.search(fact.text) or (" {" in fact.key and _UNKNOWN.search(fact.text))
+    return fact.at > asked and later < _MOVED_ON and not mistyped
+
+
+def _is_work(command: Fact) -> bool:
+    """Return whether a command went well and did more than look at something."""
+    return not command.failed and bool(command.text) and command.worth != LOOKED

@@ -15,13 +15,21 @@ from msgspec.structs import replace
 from foldaway.facts.dialogue.cues import language_of
 from foldaway.facts.dialogue.statements import constraints, is_order
 from foldaway.facts.languages import Phrases, phrases_for
-from foldaway.facts.ledger.carried import asked_in, carried_entries, carried_facts
 from foldaway.facts.ledger.fact import HEAD_CHARS, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
-from foldaway.facts.ledger.open_failures import open_failures
-from foldaway.facts.ledger.quotes import SPOKEN, Quotes
 from foldaway.facts.ledger.rank import Candidate, TermWeights, Topic, choose, find_topic
-from foldaway.facts.ledger.state import by_folder, file_line, state_of, story
+from foldaway.facts.ledger.state import (
+    SPOKEN,
+    Quotes,
+    asked_in,
+    by_folder,
+    carried_entries,
+    carried_facts,
+    file_line,
+    open_failures,
+    state_of,
+    story,
+)
 from foldaway.facts.ledger.tasks import split_tasks
 from foldaway.facts.rows import looks_like_id
 from foldaway.facts.summary import (

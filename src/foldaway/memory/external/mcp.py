@@ -20,11 +20,10 @@ from foldaway.memory.external.options import (
     TEXT_CHARS,
     check_url,
     clean_text,
-    make_tools,
     read_options,
     silence_logger,
 )
-from foldaway.memory.provider import MemoryProvider, MemoryTurn
+from foldaway.memory.provider import MemoryProvider, MemoryTurn, provider_tools
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -62,12 +61,7 @@ ARGUMENTS: Mapping[Purpose, tuple[str, ...]] = {
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 SEARCH, ADD = "mcp_memory_search", "mcp_memory_add"
-TOOLS = make_tools(
-    SEARCH,
-    "Search the long-term memory server for what was kept in earlier sessions.",
-    ADD,
-    "Keep one fact in the long-term memory server, for later sessions.",
-)
+TOOLS = provider_tools("mcp")
 
 
 class TextTool(Struct, frozen=True, kw_only=True):

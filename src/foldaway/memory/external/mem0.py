@@ -25,19 +25,13 @@ from foldaway.memory.external.options import (
     TEXT_CHARS,
     check_url,
     clean_text,
-    make_tools,
     read_options,
     silence_logger,
 )
-from foldaway.memory.provider import MemoryProvider, MemoryTurn
+from foldaway.memory.provider import MemoryProvider, MemoryTurn, provider_tools
 
 SEARCH, ADD = "mem0_search", "mem0_add"
-TOOLS = make_tools(
-    SEARCH,
-    "Search long-term memory (mem0) for facts from earlier sessions.",
-    ADD,
-    "Keep one fact in long-term memory (mem0), word for word.",
-)
+TOOLS = provider_tools("mem0")
 _NO_KEY = "none"
 
 

@@ -47,31 +47,6 @@ def check_url(setting: str, url: str) -> None:
         raise InvalidSetting(setting, None, "an address with http:// or https://", message=said)
 
 
-def make_tools(
-    search: str, search_does: str, add: str, add_does: str
-) -> tuple[Mapping[str, object], ...]:
-    """Return the two tools for the model, by their names and what they do.
-
-    They are constant, whatever the memory offers: prompts stay cached, and nobody waits for it.
-    """
-    tools = (
-        (search, search_does, "query", "What to look for."),
-        (add, add_does, "text", "The fact, by itself."),
-    )
-    return tuple(
-        {
-            "name": name,
-            "description": does,
-            "parameters": {
-                "type": "object",
-                "properties": {argument: {"type": "string", "description": meaning}},
-                "required": [argument],
-            },
-        }
-        for name, does, argument, meaning in tools
-    )
-
-
 def clean_text(text: str, most: int) -> str:
     """Return the beginning of a text, without what UTF-8 and databases refuse."""
     return clean_value(text[:most]).strip()

@@ -15,38 +15,17 @@ from psycopg.pq import TransactionStatus
 
 from foldaway._core import log_event
 from foldaway.errors import StoreUnavailable
-from foldaway.stores.database import Row, Statements, migrations, note_of_version, refuse_newer
+from foldaway.stores.database import (
+    Row,
+    Statements,
+    migrations,
+    note_of_version,
+    refuse_newer,
+    sentences_for,
+)
 
 _ADDRESS = "check that the server runs, and the user, password, host and database of the address"
-_WHAT: tuple[tuple[str, str, str], ...] = (
-    (
-        "55P03",
-        "another process holds the session for too long",
-        "wait for that process or stop it, then try again",
-    ),
-    ("53100", "the server's disk is full", "free some room there and try again"),
-    ("53200", "the server is out of memory", "try again later"),
-    (
-        "53300",
-        "the server takes no more connections",
-        "try again later, or raise its max_connections",
-    ),
-    ("25006", "the server is read-only", "name the address of its primary, or open it read-only"),
-    (
-        "42501",
-        "the user lacks the rights",
-        "grant it CREATE on the database, or let its owner open the store once",
-    ),
-    ("42P01", "the tables of the store are not there", "open the store once for writing"),
-    ("57014", "a statement took too long and was cancelled", "try again"),
-    (
-        "54000",
-        "a message is larger than a database row can be",
-        "keep what is larger than 1 GB in a file of its own",
-    ),
-    ("XX001", "the server's data is damaged", "restore it from a backup"),
-    ("XX002", "an index on the server is damaged", "run REINDEX there"),
-)
+_WHAT = sentences_for("postgresql")
 _LOST = ("08", "57P", "53300", "25P03", "25P04")
 """The connection is gone or was refused for now: another one may do."""
 _AGAIN = ("40001", "40P01", "23505", "42P06", "42P07", "42710")
@@ -93,9 +72,9 @@ _NUMBERED = f" SELECT {_CLOCK}, pg_current_xact_id()::text"
 def describe_unavailable(error: psycopg.Error, where: str) -> StoreUnavailable:
     """Return what a person is told about an error of psycopg."""
     state = error.sqlstate or ""
-    for code, what, remedy in _WHAT:
-        if state == code:
-            return StoreUnavailable(where, what, remedy=remedy)
+    if known := _WHAT.get(state):
+        what, remedy = known
+        return StoreUnavailable(where, what, remedy=remedy)
     if state:
         return StoreUnavailable(
             where, f"the server refuses ({_first_line(error)})", remedy="try again"

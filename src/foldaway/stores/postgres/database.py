@@ -45,8 +45,9 @@ from foldaway.stores.postgres.connections import (
     settings,
     writes,
 )
-from foldaway.stores.rows import put_redaction_numbers, redaction_numbers
+from foldaway.stores.rows import COLUMNS, put_redaction_numbers, redaction_numbers
 from foldaway.stores.sqlite.database import SqliteDatabase, draft_file, open_sqlite
+from foldaway.stores.values import TurnUsage
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 20.0
@@ -76,17 +77,14 @@ _ROW_BYTES = 180
 _KEYS = 3
 _AT_ONCE = 500
 _COPIED = {
-    "sessions": "key, id, parent, root, descent, forked_at, dialect, title, goal, model, source,"
-    " source_id, kind, cwd, mode, started, updated, ended, end_reason, length, view, compactions,"
-    " tokens, first_ask, folded, frame",
+    "sessions": f"key, {', '.join(COLUMNS)}, folded, frame",
     "states": "session, state",
     "segments": "session, owner, start, stop",
     "parts": "body, at, part",
     "views": "session, number, previous, created, reason, length, items, state, report",
     "refs": "ref, session, start, stop, kind",
     "pins": "session, position, note",
-    "turns": "session, number, position, time, model, input_tokens, output_tokens,"
-    " cache_read_tokens, cache_write_tokens, cache_hour_tokens, cost, view",
+    "turns": f"session, number, {', '.join(TurnUsage.__struct_fields__)}",
 }
 """Leases stay behind: they are of this server's clock."""
 

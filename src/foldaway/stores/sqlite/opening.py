@@ -17,7 +17,7 @@ import apsw
 
 from foldaway._core import log_event
 from foldaway.errors import StoreUnavailable
-from foldaway.stores.database import migrations, note_of_version, refuse_newer
+from foldaway.stores.database import migrations, note_of_version, refuse_newer, sentences_for
 
 T = TypeVar("T")
 APPLICATION = 0x484F4C44
@@ -41,49 +41,8 @@ RESTORE = (
     "move it away and put a backup in its place (`foldaway sessions backup` writes them); without "
     "one, `foldaway doctor --store {where} --salvage` copies what can still be read to a new store"
 )
-_WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
-    (
-        apsw.BusyError,
-        "another process is writing to it for too long",
-        "wait for that process or stop it, then try again",
-    ),
-    (
-        apsw.LockedError,
-        "another process is writing to it for too long",
-        "wait for that process or stop it, then try again",
-    ),
-    (apsw.FullError, "the disk is full", "free some room and try again"),
-    (
-        apsw.NotADBError,
-        "the file is not an SQLite database",
-        "name another file; if it was a store, `foldaway doctor --store {where} --salvage` copies "
-        "what can still be read to a new one",
-    ),
-    (apsw.CorruptError, "the file is damaged", RESTORE),
-    (
-        apsw.ReadOnlyError,
-        "the file or its folder cannot be written",
-        "change its permissions, or open it read-only",
-    ),
-    (apsw.PermissionsError, "the file cannot be opened", "change its permissions"),
-    (apsw.AuthError, "the file cannot be opened", "change its permissions"),
-    (
-        apsw.CantOpenError,
-        "the file cannot be opened",
-        "see that the file and its folder can be written, or open it read-only",
-    ),
-    (
-        apsw.TooBigError,
-        "a message is larger than a database row can be",
-        "keep what is larger than 1 GB in a file of its own",
-    ),
-    (apsw.NoMemError, "there is not enough memory", "free some and try again"),
-    (
-        apsw.IOError,
-        "the disk could not be read or written",
-        "see that it is not full and works, then try again",
-    ),
-)
+_WHAT = sentences_for("sqlite")
+"""Read now: when an error comes, a file may be one too many."""
 
 
 def make_ready(path: str) -> None:
@@ -238,11 +197,10 @@ def _schema(connection: apsw.Connection) -> int:
 
 def translate_error(where: str, error: apsw.Error) -> Exception:
     """Return what SQLite finds wrong with a file in one sentence, itself if that is a bug."""
-    for known, what, remedy in _WHAT:
-        if isinstance(error, known):
-            return StoreUnavailable(
-                where, what, remedy=remedy.replace("{where}", shlex.quote(where))
-            )
+    for name, (what, remedy) in _WHAT.items():
+        if isinstance(error, getattr(apsw, name)):
+            remedy = (remedy or RESTORE).replace("{where}", shlex.quote(where))
+            return StoreUnavailable(where, what, remedy=remedy)
     return error
 
 

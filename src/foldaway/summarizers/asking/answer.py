@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -313,39 +314,21 @@ _KNOWN: dict[str, Section] = {
 }
 _KNOWN.update({_plain(section): section for section in SECTIONS})
 
-_BY_WORD: tuple[tuple[str, Section], ...] = (
-    ("in progress", "in_progress"),
-    ("under way", "in_progress"),
-    ("current work", "in_progress"),
-    ("pending", "pending"),
-    ("open question", "pending"),
-    ("unanswered", "pending"),
-    ("remaining", "remaining"),
-    ("next step", "remaining"),
-    ("todo", "remaining"),
-    ("to do", "remaining"),
-    ("left to do", "remaining"),
-    ("resolved", "resolved"),
-    ("answered", "resolved"),
-    ("constraint", "constraints"),
-    ("preference", "constraints"),
-    ("complet", "completed"),
-    ("done", "completed"),
-    ("accomplish", "completed"),
-    ("block", "blocked"),
-    ("error", "blocked"),
-    ("decision", "decisions"),
-    ("file", "files"),
-    ("state", "state"),
-    ("status", "state"),
-    ("goal", "goal"),
-    ("objective", "goal"),
-    ("task", "task"),
-    ("request", "task"),
-    ("critical", "critical"),
-    ("context", "critical"),
-    ("note", "critical"),
-)
+_BY_WORD: Mapping[Section, tuple[str, ...]] = {
+    "in_progress": ("in progress", "under way", "current work"),
+    "pending": ("pending", "open question", "unanswered"),
+    "remaining": ("remaining", "next step", "todo", "to do", "left to do"),
+    "resolved": ("resolved", "answered"),
+    "constraints": ("constraint", "preference"),
+    "completed": ("complet", "done", "accomplish"),
+    "blocked": ("block", "error"),
+    "decisions": ("decision",),
+    "files": ("file",),
+    "state": ("state", "status"),
+    "goal": ("goal", "objective"),
+    "task": ("task", "request"),
+    "critical": ("critical", "context", "note"),
+}
 """How others head their sections; the first word that fits decides."""
 
 
@@ -357,7 +340,9 @@ def section_named(heading: str) -> Section | None:
     found = _KNOWN.get(name)
     if found is not None:
         return found
-    return next((section for words, section in _BY_WORD if words in name), None)
+    return next(
+        (one for one, words in _BY_WORD.items() if any(map(name.__contains__, words))), None
+    )
 
 
 def is_own_heading(heading: str) -> bool:

@@ -29,18 +29,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import read_words
 from foldaway.errors import SummarizerFailed
-from foldaway.facts import (
-    SECTIONS,
-    Entry,
-    Name,
-    Section,
-    Summary,
-    names_in,
-    read_words,
-    sentences,
-    words_in,
-)
+from foldaway.facts import SECTIONS, Entry, Name, Section, Summary, names_in, sentences, words_in
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.summarizers.gate.evidence import (
     MARKS,

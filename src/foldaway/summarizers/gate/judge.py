@@ -4,9 +4,9 @@ another language than the user's.
 
 from __future__ import annotations
 
-from foldaway._core import Regex, SummaryAnswer, SummaryRequest, TokenCounter
+from foldaway._core import Regex, SummaryAnswer, SummaryRequest, TokenCounter, read_words
 from foldaway.errors import FailureKind, SummarizerFailed
-from foldaway.facts import Section, Summary, language_of, read_words, without_names, words_of
+from foldaway.facts import Section, Summary, language_of, without_names, words_of
 from foldaway.facts.languages import VOCABULARIES, Language
 
 _REFUSALS = read_words("phrases", "foldaway.summarizers.gate")["refusals"]

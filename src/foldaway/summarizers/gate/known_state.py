@@ -20,9 +20,9 @@ from typing import get_args
 
 from msgspec import Struct
 
-from foldaway._core import Regex
+from foldaway._core import Regex, read_words
 from foldaway.compaction import NOW
-from foldaway.facts import Likeness, Section, likeness, names_in, open_failures, read_words
+from foldaway.facts import Likeness, Section, likeness, names_in, open_failures
 from foldaway.facts.languages import Language, phrases_for
 from foldaway.facts.ledger import Fact, FileState, Ledger
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from foldaway._core import read_table
 from foldaway.errors import FailureKind, SummarizerFailed
-from foldaway.facts import read_table
 
 
 class _Tables(Struct, frozen=True):

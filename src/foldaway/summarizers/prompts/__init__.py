@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway.facts import read_table
+from foldaway._core import read_table
 from foldaway.facts.languages import Language
 
 VERSION = 2
