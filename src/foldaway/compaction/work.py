@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core import Budget, Policy, Redact, TokenCounter, WireRules
+from foldaway._core import Budget, Policy, Redact, SettingsStruct, TokenCounter, WireRules
 from foldaway.compaction.index import LogIndex
 from foldaway.compaction.measure import Costs
 from foldaway.compaction.state import CompactionState
@@ -19,7 +19,7 @@ _BRIEF_TOKENS = 4_000
 % of it."""
 
 
-class Options(Struct, frozen=True, kw_only=True):
+class Options(SettingsStruct, frozen=True, kw_only=True):
     """What the caller asks of one run beyond the policy.
 
     Raises `InvalidSetting` for what cannot be done.

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import SettingsStruct
 from foldaway.sessions.project import Project
 from foldaway.stores import Store
 
@@ -26,7 +27,7 @@ _WHY: Mapping[ExpiryReason, str] = {
 }
 
 
-class Retention(Struct, frozen=True):
+class Retention(SettingsStruct, frozen=True):
     """What is kept; None keeps all. A lineage goes whole or not at all."""
 
     days: float | None = None
