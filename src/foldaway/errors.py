@@ -150,6 +150,14 @@ class InvalidSetting(FoldawayError):
         raise cls(name, value, wanted, message=f"{name} is {value!r}; it must be {wanted}{remedy}")
 
     @classmethod
+    def check_tokens(cls, name: str, value: object) -> None:
+        """Raise the error for what is given as a number of tokens and is none; None is not given.
+        A window of 0 is an error, so that an unknown one is not passed on as it was found.
+        """
+        if value is not None and (type(value) is not int or value < 1):
+            raise cls(name, value, "a number of tokens, at least 1")
+
+    @classmethod
     def unknown(
         cls,
         name: str,

@@ -9,7 +9,7 @@ from tests.testing.laws import summary_of, tokens_of
 from tests.testing.long_lists import Ending, Exchange, written
 from tests.testing.rows import each_row
 
-from foldaway import check, load
+from foldaway import Options, check, load
 from foldaway._core.policy import Policy
 from foldaway.engine.oneshot import compress
 from foldaway.facts.frame import SUMMARY_OPEN
@@ -30,6 +30,27 @@ def test_a_place_for_the_summary_is_always_found(provider: str, ending: Ending, 
     wrong = [found.rule for found in check(made.messages, provider=provider)]
     assert set(wrong) <= ({"call-pending"} if ending == "pending" else set[str]())
     assert summary_of(load(made.messages)).startswith(SUMMARY_OPEN)
+
+
+@each_row("tokens", [2_500, 4_000])
+@each_row("pinned", [8, 20])
+def test_a_fold_inside_a_turn_has_a_place_for_the_summary_where_roles_alternate(
+    tokens: int, pinned: int
+) -> None:
+    """Between a result and the next call neither role fits: a word of the assistant goes before
+    the summary. Also in the second compaction."""
+    items = written("openai-chat", [Exchange(60, 1, 300)], ending="step", with_system=True)
+    policy = Policy(floor_tokens=500, protect_last=2)
+    options = Options(pinned=frozenset(range(1, pinned + 1)))
+    for start in (100, 200):
+        made = compress(
+            items, provider="alternating", policy=policy, target_tokens=tokens, options=options
+        )
+        assert made.report.folded, made.report.detail
+        assert check(made.messages, provider="alternating") == []
+        assert summary_of(load(made.messages)).startswith(SUMMARY_OPEN)
+        newer = written("openai-chat", [Exchange(30, 1, 300)], ending="step", start=start)
+        items = [*made.messages, *newer[1:]]
 
 
 @each_row("provider", ["anthropic", "gemini", "strict"])

@@ -128,8 +128,12 @@ def test_unknown_names_and_settings_are_refused() -> None:
         compress(items, provider="nothing")
     with pytest.raises(InvalidSetting):
         compress(items, target_tokens=0)
-    with pytest.raises(InvalidSetting):
-        compress(items, context_length=-5)
+    window: Any
+    for window in (-5, 0, True, 1.5):
+        with pytest.raises(InvalidSetting, match="a number of tokens, at least 1"):
+            compress(items, context_length=window)
+        with pytest.raises(InvalidSetting, match="a number of tokens, at least 1"):
+            Model("m", context_length=window)
 
 
 def test_recall_gives_the_very_objects_and_refuses_what_it_did_not_give_out() -> None:

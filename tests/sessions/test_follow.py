@@ -411,8 +411,11 @@ def test_tools_and_the_answer_count() -> None:
 
 def test_a_failed_constructor_and_an_unused_session_leave_nothing(tmp_path: Path) -> None:
     """A session is there from its first message on."""
-    with pytest.raises(InvalidSetting):
-        Session(tmp_path, "k", context_length=-1)
+    for window in (-1, 0):
+        with pytest.raises(InvalidSetting, match="a number of tokens, at least 1"):
+            Session(tmp_path, "k", context_length=window)
+        with pytest.raises(InvalidSetting, match="a number of tokens, at least 1"):
+            Session(tmp_path, "k").change(context_length=window)
     Session(tmp_path, "k")
     with open_store(tmp_path) as store:
         assert store.folders() == {}

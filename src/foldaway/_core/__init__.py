@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Budget,
         Policy,
         Saving,
+        SettingsStruct,
         budget_for,
         estimate_after,
         fit_budget,
@@ -69,7 +70,7 @@ __getattr__ = import_later(
         "lenient_json": "Value read_loose_value read_json",
         "plugins": "PluginKind",
         "policy": "ASSUMED_CONTEXT_LENGTH ArrivalLevel Budget LEAST_SAVING PRESSURE Policy Saving "
-        "fit_budget budget_for estimate_after scale_budget",
+        "SettingsStruct fit_budget budget_for estimate_after scale_budget",
         "ports": "CachedPrefix MediaCounter MediaReducer NativeAnswer NativeCompactor NativeItem "
         "NativeRequest Redact Summarizer SummaryAnswer SummaryRequest TokenCounter "
         "WireRules",

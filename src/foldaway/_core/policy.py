@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
-from msgspec import Struct
+from msgspec import Struct, StructMeta
 from msgspec.structs import replace
 
 from foldaway.errors import InvalidSetting
@@ -48,7 +48,28 @@ _SUMMARY_WINDOW = 0.05
 """Share of the window that no summary exceeds."""
 
 
-class Policy(Struct, frozen=True, kw_only=True):
+class _NamesUnknown(StructMeta):
+    """What makes these structs. Decoding and `replace` do not go through it."""
+
+    if not TYPE_CHECKING:  # the types of a constructor are those of its fields
+
+        def __call__(self, *values, **settings):
+            try:
+                return super().__call__(*values, **settings)
+            except TypeError:
+                known = self.__struct_fields__
+                for name, value in settings.items():
+                    if name not in known:
+                        setting = f"{self.__name__}.{name}"
+                        raise InvalidSetting.unknown(setting, known, value=value) from None
+                raise
+
+
+class SettingsStruct(Struct, frozen=True, metaclass=_NamesUnknown):
+    """A struct whose constructor raises `InvalidSetting` for a field that it does not have."""
+
+
+class Policy(SettingsStruct, frozen=True, kw_only=True):
     """When to act, what to keep, how much room a summary gets.
 
     Construction raises `InvalidSetting` for a value out of its range. Fields that a policy of an

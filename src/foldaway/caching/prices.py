@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import SettingsStruct
 from foldaway.errors import InvalidSetting
 
 Ttl: TypeAlias = Literal["5m", "1h"]
@@ -20,7 +21,7 @@ _HOUR_TO_FIVE_MINUTES = 2.0 / 1.25
 """Anthropic's own ratio of the two prices; for tables that name only the shorter one."""
 
 
-class Prices(Struct, frozen=True, kw_only=True):
+class Prices(SettingsStruct, frozen=True, kw_only=True):
     """US dollars for a million tokens; construction raises `InvalidSetting` for a bad figure.
 
     Where a provider writes its cache for nothing, the write prices are the input price. Where it

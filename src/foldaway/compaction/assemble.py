@@ -93,7 +93,9 @@ def _words_and_media(message: Message) -> list[str]:
 
 _SAMPLED = 256
 """Compare a long range by its ends and by the lengths of this many messages between them."""
-Placing: TypeAlias = Literal["user", "assistant", "after", "before", "native", "native merge"]
+Placing: TypeAlias = Literal[
+    "user", "assistant", "bridged", "after", "before", "native", "native merge"
+]
 _MOST_PLACES = 8
 """Folds that are tried for the summary, from the first on, and the last; chosen."""
 _BRIDGE = "what came between is in the summary"
@@ -177,7 +179,8 @@ class SummaryPlace(Struct, frozen=True):
 
 def _places(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> list[SummaryPlace]:
     """Return the ways to place the summary, best first: in a role that neither neighbor has, or in
-    a message of the user beside the fold, never in one of the assistant.
+    a message of the user beside the fold, never in one of the assistant. Where a provider wants
+    the assistant's reply to a result first, a word of the assistant goes before it.
 
     The first fold comes before the last, and the message after a fold before the one in front of
     it: that one may still be in the provider's cache. What is pinned comes last.
@@ -194,7 +197,7 @@ def _places(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> list[Sum
         if _role_at(work, _beside(folds[fold], side)) == "user"
     ]
     free = [one for one in beside if not _is_pinned(work, folds, one)]
-    alone: tuple[Placing, ...] = ("assistant", "user")
+    alone: tuple[Placing, ...] = ("assistant", "user", "bridged")
     others = [SummaryPlace(fold, role) for role in alone for fold in order]
     return list(dict.fromkeys([*fitting, *free, *others, *beside]))
 
@@ -265,6 +268,8 @@ def _placed(
     elif folds:
         role: Role = "assistant" if place.placing == "assistant" else "user"
         summary = (Message(role, (Text(framed),), origin="summary"),)
+        if place.placing == "bridged":
+            summary = (_word("assistant", reference), *summary)
     named = _named(work, choice, rewritten)
     items = _items(work, partition, rewritten, (place.fold, summary), reference, named)
     view = View(tuple(items), len(work.log))
@@ -313,9 +318,12 @@ def _bridge(work: CompactionInput, start: int, stop: int, reference: str) -> tup
     role = _role_at(work, start - 1)
     if role not in ("user", "assistant") or role != _role_at(work, stop):
         return ()
+    return (_word("assistant" if role == "user" else "user", reference),)
+
+
+def _word(role: Role, reference: str) -> Message:
     words = mark_text("placeholder", _BRIDGE, reference)
-    other: Role = "assistant" if role == "user" else "user"
-    return (Message(other, (Text(words),), origin="placeholder"),)
+    return Message(role, (Text(words),), origin="placeholder")
 
 
 def _kept(

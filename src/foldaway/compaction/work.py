@@ -10,7 +10,16 @@ from typing import Literal, TypeAlias, TypedDict
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import Budget, NativeItem, Policy, Redact, Reference, TokenCounter, WireRules
+from foldaway._core import (
+    Budget,
+    NativeItem,
+    Policy,
+    Redact,
+    Reference,
+    SettingsStruct,
+    TokenCounter,
+    WireRules,
+)
 from foldaway.compaction.arrival import ShortResult
 from foldaway.compaction.measure import Costs, by_category
 from foldaway.compaction.partition import Anchors
@@ -180,7 +189,7 @@ class Wishes(TypedDict, total=False):
     target_tokens: int | None
 
 
-class Options(Struct, frozen=True, kw_only=True):
+class Options(SettingsStruct, frozen=True, kw_only=True):
     """What the caller asks of one run beyond the policy.
 
     Raises `InvalidSetting` for what cannot be done.

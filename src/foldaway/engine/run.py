@@ -14,6 +14,7 @@ from foldaway._core import (
     Reason,
     Redact,
     Report,
+    SettingsStruct,
     SummaryNote,
     TokenCounter,
     __version__,
@@ -95,10 +96,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True):
         return LogReading(self.counter, self.policy, self.redact)
 
 
-_TOKENS = "a number of tokens"
-
-
-class Model(Struct, frozen=True):
+class Model(SettingsStruct, frozen=True):
     """The model of a conversation, if there is more to say of it than its name."""
 
     name: str = ""
@@ -119,8 +117,7 @@ class Model(Struct, frozen=True):
     def __post_init__(self) -> None:
         """Refuse what no model has."""
         InvalidSetting.check_type("name", self.name, str, "a text")
-        if self.context_length is not None:
-            InvalidSetting.check_type("context_length", self.context_length, int, _TOKENS)
+        InvalidSetting.check_tokens("context_length", self.context_length)
 
 
 def model_of(given: str | Model) -> Model:
@@ -157,9 +154,8 @@ def settings_for(
     """
     if policy is not None:
         InvalidSetting.check_type("policy", policy, Policy)
-    for name, given in (("context_length", context_length), ("target_tokens", target_tokens)):
-        if given is not None:
-            InvalidSetting.check_type(name, given, int, _TOKENS)
+    InvalidSetting.check_tokens("context_length", context_length)
+    InvalidSetting.check_tokens("target_tokens", target_tokens)
     window, source = window_of(model.name, context_length or model.context_length)
     return EngineSettings(
         model=model.name,

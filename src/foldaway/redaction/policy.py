@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, cast
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from foldaway._core import SettingsStruct
 from foldaway.errors import InvalidSetting
 
 Family: TypeAlias = Literal[
@@ -127,7 +128,7 @@ DEFAULT_KEY = "foldaway"
 of a text apart and are too few to confirm a guess."""
 
 
-class RedactionPolicy(Struct, frozen=True, kw_only=True):
+class RedactionPolicy(SettingsStruct, frozen=True, kw_only=True):
     """All settings of a redactor; the same policy always gives the same bytes."""
 
     key: str = DEFAULT_KEY

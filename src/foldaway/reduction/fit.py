@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import TokenCounter
+from foldaway._core import SettingsStruct, TokenCounter
 from foldaway.errors import InvalidSetting, UnknownName
 from foldaway.reduction.code import reduce_code
 from foldaway.reduction.diff import reduce_diff
@@ -209,7 +208,7 @@ def _empty_json(text: str) -> ReductionDraft:
     return ReductionDraft(made, left_out, {"characters": len(text)})
 
 
-class Truncation(Struct, frozen=True, kw_only=True):
+class Truncation(SettingsStruct, frozen=True, kw_only=True):
     """How much of a tool's result stays."""
 
     default_tokens: int = 10_000

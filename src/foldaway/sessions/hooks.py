@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core import SESSION, Report, log_event
+from foldaway._core import SESSION, Report, SettingsStruct, log_event
 from foldaway.compaction import CompactionState
 from foldaway.engine import Decision
 from foldaway.errors import FailureKind
@@ -26,7 +26,7 @@ class Switched(Struct, frozen=True):
     descent: Descent
 
 
-class Hooks(Struct, frozen=True, kw_only=True):
+class Hooks(SettingsStruct, frozen=True, kw_only=True):
     """Called in the thread of the session; one that raises is logged by name and passed over."""
 
     before_compaction: Callable[[SessionInfo], object] | None = None

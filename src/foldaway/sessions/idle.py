@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, Unpack
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from foldaway._core import Policy, Report, budget_for
+from foldaway._core import Policy, Report, SettingsStruct, budget_for
 from foldaway.caching import TTL_SECONDS, window_of
 from foldaway.compaction import Options
 from foldaway.engine import Decision, model_of
@@ -40,7 +40,7 @@ _WHY: Mapping[ExpiryReason, str] = {
 }
 
 
-class Retention(Struct, frozen=True):
+class Retention(SettingsStruct, frozen=True):
     """What is kept; None keeps all. A lineage goes whole or not at all."""
 
     days: float | None = None

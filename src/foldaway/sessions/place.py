@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import MediaReducer, Policy, Redact, Summarizer
+from foldaway._core import MediaReducer, Policy, Redact, SettingsStruct, Summarizer
 from foldaway.caching import Ttl
 from foldaway.compaction import without_older_media
 from foldaway.dialects import dialect_for
@@ -154,7 +154,7 @@ class _KeptSettings(Struct, frozen=True):
     policy: Policy | None = None
 
 
-class SessionOptions(Struct, frozen=True, kw_only=True):
+class SessionOptions(SettingsStruct, frozen=True, kw_only=True):
     """What few programs set when they open a session."""
 
     provider: str | None = None
@@ -198,7 +198,7 @@ class GivenSettings(TypedDict, total=False):
     options: SessionOptions
 
 
-class SessionSettings(Struct, frozen=True, kw_only=True):
+class SessionSettings(SettingsStruct, frozen=True, kw_only=True):
     """With what a session was opened."""
 
     model: str | Model = ""
@@ -215,10 +215,9 @@ class SessionSettings(Struct, frozen=True, kw_only=True):
         """Refuse what a session cannot be opened with."""
         model: Any = self.model
         tools: Any = self.tools
-        window: Any = self.context_length
+        InvalidSetting.check_tokens("context_length", self.context_length)
         for name, fits, wanted in (
             ("model", isinstance(model, (str, Model)), "a name, or a Model"),
-            ("context_length", window is None or type(window) is int, "a number of tokens"),
             ("system", isinstance(self.system, str) or callable(self.system), "a text or function"),
             ("redact", self.redact is None or callable(self.redact), "a function, or a Redactor"),
             ("tools", isinstance(tools, (list, tuple)), "a list of mappings"),

@@ -542,6 +542,7 @@ class Session:
         """
         for name, text in (("title", title or ""), ("goal", goal or ""), ("model", model)):
             InvalidSetting.check_type(name, text, str, "a text")
+        InvalidSetting.check_tokens("context_length", context_length)
         kept = self._parts.conversation
         with kept.lock:
             if model or context_length is not None:

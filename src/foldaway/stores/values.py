@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Raw, Struct
 
-from foldaway._core import Reference
+from foldaway._core import Reference, SettingsStruct
 from foldaway.caching import RequestUsage
 from foldaway.search import Written
 
@@ -20,7 +20,7 @@ SessionKind: TypeAlias = Literal["main", "subagent", "tool"]
 ViewReason: TypeAlias = Literal["compaction", "undo", "rotation", "import", "erasure"]
 
 
-class NewSession(Struct, frozen=True, kw_only=True):
+class NewSession(SettingsStruct, frozen=True, kw_only=True):
     """A session to be made. An empty `id` is filled in: the time and random digits."""
 
     id: str = ""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import Budget, CachedPrefix, NativeCompactor, Summarizer
+from foldaway._core import Budget, CachedPrefix, NativeCompactor, SettingsStruct, Summarizer
 from foldaway.caching import Prices
 from foldaway.compaction import Writer, system_stop
 from foldaway.errors import InvalidSetting, UnknownName
@@ -27,7 +27,7 @@ MUST_LEAD = frozenset({"anthropic"})
 """Dialects whose item must be the very first of the list."""
 
 
-class NativeCompaction(Struct, frozen=True, kw_only=True):
+class NativeCompaction(SettingsStruct, frozen=True, kw_only=True):
     """The caller's permission to have a conversation compacted by its own provider."""
 
     compactor: NativeCompactor
@@ -74,7 +74,7 @@ class SameProvider(Struct, frozen=True):
         return found or "nobody is asked"
 
 
-class Writers(Struct, frozen=True, kw_only=True):
+class Writers(SettingsStruct, frozen=True, kw_only=True):
     """Who is asked for a summary, in this order: the provider of the conversation, a model,
     another model. The ledger writes if nobody is, or if all of them fail.
     """

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 from msgspec import Struct, field
 from msgspec.structs import fields
 
+from foldaway._core import SettingsStruct
 from foldaway.errors import InvalidSetting
 
 RecordOutcome: TypeAlias = Literal["under target", "compressed", "nothing to fold", "excluded"]
@@ -29,7 +30,7 @@ _BINS = 20
 """Ratios are counted in twentieths, the bars of the picture."""
 
 
-class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
+class TrajectoryPolicy(SettingsStruct, frozen=True, kw_only=True):
     """All settings that change a record; the same record and policy give the same bytes."""
 
     LEAST_SUMMARY_TOKENS: ClassVar = 120

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
+
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy
+from foldaway.facts.dialogue.statements import due_later
+from foldaway.facts.languages import Language, phrases_for
 from foldaway.facts.ledger import Around, Ledger, summarize
 from foldaway.facts.reading import FactReader, LogReading
-from foldaway.facts.summary import parse_summary
+from foldaway.facts.summary import BRIEF_NOTE, parse_summary
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import Estimator, Message, ToolResult
 
@@ -59,6 +64,18 @@ def test_what_an_older_summary_tells_as_settled_stays(ledger_of: LedgerOf) -> No
         assert text.count(words) == 1
 
 
+@each_row("language", get_args(Language))
+def test_a_record_says_once_that_no_model_made_it(ledger_of: LedgerOf, language: Language) -> None:
+    """Also if it goes on from one that said so, in another language or in few words."""
+    notes = (phrases_for(language).made_without_model, BRIEF_NOTE)
+    for note in notes:
+        older = f"## Critical context\n- eu-west-1 has the bucket.\n- {note}\n"
+        text = told(ledger_of(*later(6)), carried=older)
+        assert "eu-west-1 has the bucket." in text
+        assert text.count(note) == (note == phrases_for("en").made_without_model)
+        assert text.count(phrases_for("en").made_without_model) == 1
+
+
 def test_a_long_request_is_no_question_with_an_answer(ledger_of: LedgerOf) -> None:
     """Its words stay a request of the user's, whole, also if it ends with a question."""
     long = f"Look at the loader. {'It reads each file twice. ' * 10}Can you fix that?"
@@ -107,6 +124,64 @@ def test_a_reply_does_not_settle_a_rule(ledger_of: LedgerOf) -> None:
     text = told(ledger_of(user("Begin."), assistant("Yes."), *said, *later(6)))
     assert text.count(rule) == 1
     assert rule in text.partition("## Constraints and preferences\n")[2].partition("\n\n")[0]
+
+
+@each_row(("now", "due"), [
+    ("Fix the parser.", "Later also update the changelog."),
+    ("Fix the parser,", "and afterwards update the changelog."),
+    ("Fix the parser.", "Once that's done, could you update the changelog?"),
+    ("Repariere den Parser.", "Danach bitte das Changelog nachtragen."),
+    ("Repariere den Parser", "und später noch das Changelog."),
+    ("Arregla el parser.", "Más tarde también actualiza el changelog."),
+    ("Corrige le parser.", "Ensuite mets à jour le changelog."),
+    ("Correggi il parser.", "Più tardi aggiorna anche il changelog."),
+    ("Corrija o parser.", "Depois disso, atualize o changelog."),
+    ("Исправь парсер.", "Потом обнови changelog."),
+    ("Ayrıştırıcıyı düzelt.", "Daha sonra changelog dosyasını güncelle."),
+    ("修复解析器。", "之后再更新 changelog。"),
+    ("パーサーを直してください。", "その後、changelogも更新して。"),
+    ("파서를 고쳐 줘.", "나중에 changelog도 업데이트해 줘."),
+    ("أصلح المحلل.", "وبعد ذلك حدّث changelog."),
+    ("पार्सर सुधारो।", "बाद में changelog भी बदलो।"),
+])  # fmt: skip
+def test_a_reply_does_not_answer_what_is_only_due_later(
+    ledger_of: LedgerOf, now: str, due: str
+) -> None:
+    """It stands among the asks without a state: nobody said that it was done, nor that it is not.
+    A newer request that is about it takes it up."""
+    asked = [user(f"{now} {due}"), assistant("The parser is fixed.")]
+    rows = told(ledger_of(user("Begin."), assistant("Yes."), *asked, *later(4))).split("\n")
+    (pending,) = [row for row in rows if due in row]
+    (done,) = [row for row in rows if now.rstrip(",") in row]
+    states = [f"({phrases_for(one).answered})" for one in get_args(Language)]
+    assert not any(state in pending for state in states)
+    assert due not in done
+    assert any(state in done for state in states)
+
+
+def test_what_was_due_later_is_taken_up_by_a_newer_request(ledger_of: LedgerOf) -> None:
+    """Then the whole request is over; also if it was the first, and if nothing else was asked."""
+    due = "Later also update the changelog."
+    asked = [user(f"Fix the parser. {due}"), assistant("The parser is fixed.")]
+    taken = [user("Now update the changelog."), assistant("It is updated.")]
+    assert f"First request (answered): Fix the parser. {due}" in told(
+        ledger_of(*asked, *taken, *later(4))
+    )
+    text = told(ledger_of(*asked, *later(4)))
+    assert "First request (answered): Fix the parser. [m0]" in text
+    assert f"The user wrote: {due} [m0]" in text
+    alone = told(ledger_of(user("Begin."), assistant("Yes."), user(due), assistant("I will.")))
+    assert f"The user wrote: {due}" in alone
+
+
+@each_row("text", [
+    "Fix the error that shows up later in the log.", "After each change run the tests.",
+    "Después de cada cambio ejecuta las pruebas.",
+    "```\nLater also this.\n```", "The later versions fail.", "See what comes after that.",
+])  # fmt: skip
+def test_what_is_due_now_is_not_due_later(text: str) -> None:
+    """A preposition, an adjective, code, and a word inside a clause postpone nothing."""
+    assert due_later(text) == ()
 
 
 def test_requests_on_a_focus_come_before_newer_ones(ledger_of: LedgerOf) -> None:

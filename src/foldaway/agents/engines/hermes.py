@@ -338,7 +338,7 @@ class HermesEngine(ContextEngine):
         output_tokens = details.get("output_tokens")
         reserved = output_tokens if isinstance(output_tokens, int) else was.output_tokens
         given = replace(given, output_tokens=reserved)
-        self._work_on(*self._name, model=given, context_length=context_length)
+        self._work_on(*self._name, model=given, context_length=context_length or None)
 
     def get_status(self) -> Payload:
         """Return what a status line shows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
@@ -20,6 +21,7 @@ from foldaway.facts.dialogue.text import (
     fenced_lines,
     in_document,
     looks_pasted,
+    sentences,
     sentences_with_words,
     trimmed,
     words_of,
@@ -180,6 +182,44 @@ def _opens_asking(line: str) -> bool:
         return False
     begins = not _OPENERS.isdisjoint((words[0], " ".join(words[:2]), " ".join(words[:3])))
     return begins and len(line) <= _MOST_OPENER_CHARS and not line.rstrip().endswith(_NOT_ASKING)
+
+
+_MOST_LATER = 3
+"""Of one message; chosen, a request that has more is a plan."""
+_LATER_CUES = {
+    by_parts: "|".join(
+        re.escape(cue)
+        for one in VOCABULARIES
+        if one.by_parts == by_parts
+        for cue in sorted(one.later, key=len, reverse=True)
+    )
+    for by_parts in (False, True)
+}
+_JOINS = "|".join(WORDS["joins"])
+_OF = "|".join(WORDS["of"])
+_LATER = Regex(
+    rf"(?i)(?:\A[\W\d]{{0,8}}|[,;:(–—]\s*)((?:(?:{_JOINS})\s+)?(?:{_LATER_CUES[False]}))(?!\w|\s(?:{_OF})\b)"
+    rf"|\s((?:{_JOINS})\s+(?:{_LATER_CUES[False]}))(?!\w|\s(?:{_OF})\b)"
+    rf"|(?:\A[\W\d]{{0,8}}|[,;:(，、；：]\s*)(و?(?:{_LATER_CUES[True]}))"
+)
+"""Where a clause begins that is due later: "after each change" is a rule and no such clause."""
+
+
+def due_later(text: str) -> tuple[str, ...]:
+    """Return the ends of sentences in a request that are only due after the rest of it, verbatim:
+    a reply to the request does not say that they are done. At most 3; nothing pasted.
+    """
+    found: list[str] = []
+    lines = both_ends(text).split("\n")
+    fenced = fenced_lines(lines) if "```" in text or "~~~" in text else frozenset[int]()
+    for index, line in enumerate(lines):
+        if index in fenced or in_document(index, len(lines)) or looks_pasted(line):
+            continue
+        for piece in sentences(line):
+            match = _LATER.search(piece)
+            if match is not None:
+                found.append(piece[match.start(match.lastindex or 0) :].strip())
+    return tuple(found[:_MOST_LATER])
 
 
 MOST_DECISIONS = 24

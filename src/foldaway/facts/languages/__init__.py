@@ -39,6 +39,8 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     """Cues that are also words of English text; they count only in a text of this language."""
     asks: tuple[str, ...] = ()
     """How a question begins; in a language `by_parts`, how it ends."""
+    later: tuple[str, ...] = ()
+    """How a clause begins that asks for something after the rest of its message."""
     decides: tuple[str, ...] = ()
     """Tells what was chosen."""
     finds: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.facts.dialogue.cues import language_of
-from foldaway.facts.dialogue.statements import constraints, is_order
+from foldaway.facts.dialogue.statements import constraints, due_later, is_order
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.facts.ledger.fact import HEAD_CHARS, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
@@ -37,6 +37,7 @@ from foldaway.facts.summary import (
     BRIEF_NOTE,
     FILE,
     MUST,
+    NOTES_WITHOUT_MODEL,
     REPORT,
     RULE,
     Entry,
@@ -91,6 +92,9 @@ _LEAST_ASK_CHARS = 160
 """An ask that must be there has this much, others are left out below it."""
 _FEWEST_ASK_CHARS = 80
 """The same if there is hardly any room."""
+_TAKEN_UP = 0.5
+"""Of the words of what was left for later, how many a newer request names that is about it; chosen.
+"""
 _LINE = 0.05
 """Where everything is said and room is left, the newest lines fill it."""
 _DECISION = 3.0
@@ -252,7 +256,11 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
             if rule.text not in told:
                 made.put("constraints", rule.text, ask.source, RULE - 1)
     for section in _SETTLED_SECTIONS if not around.brief else ():
-        rows = [replace(row, weight=_SETTLED - 0.25) for row in carried.sections.get(section, ())]
+        rows = [
+            replace(row, weight=_SETTLED - 0.25)
+            for row in carried.sections.get(section, ())
+            if row.text not in NOTES_WITHOUT_MODEL
+        ]
         made.fill(section, rows, around.room_chars * _CARRIED_SHARE)
 
 
@@ -302,14 +310,29 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     for ask, text, weight in sorted(shown, key=lambda row: row[0].fact.at):
         is_newest = ask is asks[-1] and not around.newer_asks
         state = _state(ask, phrases, is_newest=is_newest)
+        for part in _left_over(ask, ledger) if ask.answered_by else ():
+            if part == text:
+                state = ""
+            elif part not in rules:
+                text = text.replace(part, "").rstrip(" \n,;:–—、，")
+                made.put("pending", f"{phrases.user_wrote}: {part}", ask.fact.source, weight)
         if ask is first:
             made.put("goal", f"{phrases.first_request}{state}: {text}", ask.fact.source, weight)
         else:
-            section: Section = "resolved" if ask.answered_by else "pending"
+            section: Section = "resolved" if ask.answered_by and state else "pending"
             section = "task" if ask is asks[-1] else section
             words = f"{phrases.user_wrote}{state}: {text}"
             words = ask.settled if section == "resolved" and ask.settled else words
             made.put(section, words, ask.fact.source, weight)
+
+
+def _left_over(ask: Ask, ledger: Ledger) -> Iterator[str]:
+    """Yield what a request asked for after the rest of it, unless a newer request is about that."""
+    newer = [one.fact.text for one in ledger.asks if one.fact.at > ask.fact.at]
+    for part in due_later(ask.fact.text):
+        topic = find_topic(part)
+        if topic is None or all(topic.share_in(text) < _TAKEN_UP for text in newer):
+            yield part
 
 
 def _settled(asks: Sequence[Ask], room: float, focus: Topic | None) -> list[Ask]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from foldaway._core import Regex
-from foldaway.facts.dialogue.statements import is_question
+from foldaway.facts.dialogue.statements import due_later, is_question
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.ledger.fact import (
     KEPT_ASKS,
@@ -429,6 +429,6 @@ def _worth(fact: Fact) -> tuple[float, int, str]:
 def _answer_ask(ask: Ask, reply: Fact) -> Ask:
     """Return an ask with the reply to it, and with what that says if it is a short question."""
     words = ask.fact.text
-    asks = len(words) <= _ANSWER_CHARS and is_question(words)
+    asks = len(words) <= _ANSWER_CHARS and is_question(words) and not due_later(words)
     answer = cut(reply.text, _ANSWER_CHARS) if asks else ""
     return replace(ask, answered_by=reply.source, answer=answer)
