@@ -18,7 +18,7 @@ from tests.testing.rows import each_row
 
 from foldaway.agents.installing import json_text, toml_text, yaml_text
 from foldaway.agents.installing.changes import plan_install, plan_uninstall
-from foldaway.agents.installing.plain import NotEditable
+from foldaway.agents.installing.json_text import NotEditable
 from foldaway.agents.installing.programs import Addition, clients, list_additions
 from foldaway.agents.known import KnownAgent
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from foldaway._core import PRIVATE, make_private_folder, replace_file, replacing
 from foldaway.agents.installing import json_text, toml_text, yaml_text
-from foldaway.agents.installing.plain import NotEditable
+from foldaway.agents.installing.json_text import NotEditable
 from foldaway.agents.installing.programs import NAME, PACKAGE, Addition
 from foldaway.agents.known import Form, KnownAgent
 from foldaway.errors import NotReadable, NotWritable

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from foldaway.agents.installing.plain import NotEditable, replace_value, value_at
+from foldaway.agents.installing.json_text import NotEditable, replace_value, value_at
 
 _HEADER = re.compile(r"[ \t]*\[([^\[\]]*)\]")
 _IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
-from foldaway.agents.installing.plain import NotEditable
+from foldaway.agents.installing.json_text import NotEditable
 
 _IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
 _UNUSUAL = re.compile(r" *\t|\ufeff|---|\.\.\.|[%{\[?&*!|>]")

@@ -14,16 +14,14 @@ if TYPE_CHECKING:
         startable_agent,
         startable_agents,
     )
-    from foldaway.agents.running.foreground import end_as
-    from foldaway.agents.running.front import Front
+    from foldaway.agents.running.front import Front, end_as
     from foldaway.agents.running.totals import RunTotals, Subscription
 
 __getattr__ = import_later(
     __name__,
     {
         "agents": "OUTER PORT start_for startable_agent startable_agents",
-        "foreground": "end_as",
-        "front": "Front",
+        "front": "Front end_as",
         "totals": "RunTotals Subscription",
     },
 )

@@ -1,13 +1,18 @@
-"""The listener that an agent talks to for as long as it runs.
+"""The listener that an agent talks to for as long as it runs in our terminal.
 
 It passes bytes on to a gateway, starts that again if it dies, and asks the provider itself if there
-is none. So the agent's address is good for its whole life, whatever becomes of the gateway.
+is none. So the agent's address is good for its whole life, whatever becomes of the gateway. The
+agent has our terminal, our process group and our standard streams, so keys, sizes, job control and
+pipes are its own. Signals that somebody sends to us alone are sent on to it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import resource
+import signal
 import socket
 import ssl
 import threading
@@ -17,7 +22,6 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from foldaway.agents.running.foreground import block_signals, run_in_foreground
 from foldaway.agents.running.gateway import RunningGateway
 from foldaway.agents.running.totals import RunTotals
 
@@ -200,3 +204,84 @@ def redirect(asked: bytes, upstreams: Mapping[str, str]) -> tuple[ProviderHost, 
     is_secure = parts.scheme == "https"
     target = ProviderHost(parts.hostname or "", parts.port or (443 if is_secure else 80), is_secure)
     return target, sent + b"\r\n\r\n" + rest
+
+
+_WATCHED = {
+    signal.SIGCHLD,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+}
+_KEYS = {signal.SIGINT, signal.SIGQUIT}
+"""What a terminal sends to all of the foreground."""
+_SET_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Ignored in our own process; the program gets what it would have had."""
+
+
+def block_signals() -> set[int]:
+    """Let signals wait for `run_in_foreground`; return those that waited before.
+
+    Called before another thread starts, so that none of them takes a signal away.
+    """
+    signal.signal(signal.SIGCHLD, _ignore)
+    return signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+
+
+def _ignore(_: int, __: object) -> None:
+    """Do nothing; without a handler some systems do not say that a child has ended."""
+
+
+def run_in_foreground(
+    program: str, arguments: Sequence[str], variables: Mapping[str, str], mask: set[int]
+) -> int:
+    """Run a program and return its exit code: minus the signal's number if one killed it."""
+    child = os.posix_spawn(
+        program, tuple(arguments), variables, setsigmask=mask, setsigdef=_SET_BY_PYTHON
+    )
+    while True:
+        number, is_ours = _next_signal()
+        if number == signal.SIGCHLD:
+            pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
+            if pid and os.WIFSTOPPED(status):
+                _stop_too(child)
+            elif pid:
+                return os.waitstatus_to_exitcode(status)
+        elif is_ours:
+            os.kill(child, number)
+
+
+def _next_signal() -> tuple[int, bool]:
+    """Return the next signal, and whether we alone got it, so that it must be sent on."""
+    if hasattr(signal, "sigwaitinfo"):
+        info = signal.sigwaitinfo(_WATCHED)
+        return info.si_signo, info.si_signo not in _KEYS or info.si_code <= 0
+    number = signal.sigwait(_WATCHED)
+    return number, number not in _KEYS or not _has_terminal()
+
+
+def _has_terminal() -> bool:
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _stop_too(child: int) -> None:
+    """Stop as the program did, so that the shell takes the terminal; go on together."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os.kill(child, signal.SIGCONT)
+
+
+def end_as(code: int) -> int:
+    """Return the exit code of a program as our own; end by the signal that ended it."""
+    if code >= 0:
+        return code
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own
+    if -code not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(-code, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {-code})
+    os.kill(os.getpid(), -code)
+    return 128 - code
