@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from foldaway import check
-from foldaway.integrations.host_messages import HostMessage, MessageForm, PartTypes
-from foldaway.integrations.payloads import HostCall
+from foldaway.integrations.host_messages import HostCall, HostMessage, MessageForm, PartTypes
 
 
 @dataclass

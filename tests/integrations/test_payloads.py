@@ -8,7 +8,7 @@ import pytest
 from tests.testing.rows import each_row
 
 from foldaway import check
-from foldaway.integrations.payloads import (
+from foldaway.integrations.host_messages import (
     HostCall,
     answer_payload,
     arguments_in,

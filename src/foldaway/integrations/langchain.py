@@ -24,7 +24,7 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from foldaway.integrations.host_messages import HostMessage, MessageForm
+from foldaway.integrations.host_messages import HostCall, HostMessage, MessageForm
 from foldaway.integrations.host_sessions import (
     HOST_TOOLS,
     HostRequest,
@@ -32,7 +32,6 @@ from foldaway.integrations.host_sessions import (
     HostTool,
     name_by_start,
 )
-from foldaway.integrations.payloads import HostCall
 
 __all__ = ["FoldawayMiddleware"]
 

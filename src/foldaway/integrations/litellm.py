@@ -24,6 +24,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from foldaway.dialects import dialect_named
 from foldaway.gateway import read_client_name
+from foldaway.integrations.host_messages import arguments_in
 from foldaway.integrations.host_sessions import (
     HostRequest,
     HostSessions,
@@ -31,7 +32,6 @@ from foldaway.integrations.host_sessions import (
     name_by_start,
     owned_key,
 )
-from foldaway.integrations.payloads import arguments_in
 from foldaway.sessions import Pool
 
 __all__ = ["FoldawayCallback", "FoldawayCompletions", "proxy_callback"]

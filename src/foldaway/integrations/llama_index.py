@@ -25,9 +25,13 @@ from llama_index.core.workflow import Context
 from pydantic import PrivateAttr
 
 from foldaway.integrations.argument_models import arguments_model
-from foldaway.integrations.host_messages import HostMessage, MessageForm, PartTypes
+from foldaway.integrations.host_messages import (
+    HostMessage,
+    MessageForm,
+    PartTypes,
+    function_payload,
+)
 from foldaway.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, HostTool
-from foldaway.integrations.payloads import function_payload
 
 __all__ = ["FoldawayAgent"]
 

@@ -31,6 +31,7 @@ from agents.tool import FunctionTool
 
 from foldaway.dialects import parse
 from foldaway.integrations.host_items import HostItems
+from foldaway.integrations.host_messages import function_payload
 from foldaway.integrations.host_sessions import (
     HOST_TOOLS,
     HostRequest,
@@ -38,7 +39,6 @@ from foldaway.integrations.host_sessions import (
     HostTool,
     HostTurn,
 )
-from foldaway.integrations.payloads import function_payload
 from foldaway.stores import NewSession
 
 __all__ = ["FoldawaySession"]

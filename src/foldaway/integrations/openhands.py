@@ -42,9 +42,8 @@ from openhands.sdk.tool import (
 from pydantic import Field
 
 from foldaway.dialects import dump_text, parse
-from foldaway.integrations.host_messages import HostMessage, MessageForm
+from foldaway.integrations.host_messages import HostCall, HostMessage, MessageForm, arguments_in
 from foldaway.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, HostTool
-from foldaway.integrations.payloads import HostCall, arguments_in
 from foldaway.transcript import Payload
 
 __all__ = ["FoldawayCondenser"]

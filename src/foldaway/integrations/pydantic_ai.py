@@ -32,7 +32,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import RunContext, Tool
 from pydantic_ai.toolsets import FunctionToolset
 
-from foldaway.integrations.host_messages import HostMessage, MessageForm, PartTypes
+from foldaway.integrations.host_messages import (
+    HostMessage,
+    MessageForm,
+    PartTypes,
+    function_payload,
+)
 from foldaway.integrations.host_sessions import (
     HOST_TOOLS,
     HostRequest,
@@ -40,7 +45,6 @@ from foldaway.integrations.host_sessions import (
     HostTool,
     HostTurn,
 )
-from foldaway.integrations.payloads import function_payload
 
 __all__ = ["FoldawayCapability"]
 

@@ -20,6 +20,7 @@ from strands.hooks import AfterModelCallEvent, AgentInitializedEvent, BeforeMode
 from strands.tools.tools import PythonAgentTool
 
 from foldaway.integrations.converse import ConverseForm
+from foldaway.integrations.host_messages import function_payload
 from foldaway.integrations.host_sessions import (
     HOST_TOOLS,
     HostRequest,
@@ -28,7 +29,6 @@ from foldaway.integrations.host_sessions import (
     HostTurn,
     name_by_start,
 )
-from foldaway.integrations.payloads import function_payload
 
 __all__ = ["FoldawayConversationManager"]
 
