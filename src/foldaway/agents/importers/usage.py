@@ -7,65 +7,10 @@ from typing import Any
 
 from foldaway.agents.importers.files import fields, seconds, text
 from foldaway.agents.importers.imported import AnswerUsage
+from foldaway.facts import read_table
 from foldaway.transcript import Payload
 
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "input_tokens": (
-        "input_tokens",
-        "prompt_tokens",
-        "inputTokens",
-        "promptTokens",
-        "promptTokenCount",
-        "prompt",
-        "input",
-        "tokens_sent",
-    ),
-    "output_tokens": (
-        "output_tokens",
-        "completion_tokens",
-        "outputTokens",
-        "completionTokens",
-        "candidatesTokenCount",
-        "completion",
-        "output",
-        "tokens_received",
-    ),
-    "cache_read_tokens": (
-        "cache_read_input_tokens",
-        "cache_read_tokens",
-        "cached_input_tokens",
-        "cacheReadTokens",
-        "cacheRead",
-        "cachedContentTokenCount",
-        "cached",
-        "cache.read",
-        "prompt_tokens_details.cached_tokens",
-        "input_tokens_details.cached_tokens",
-        "promptTokensDetails.cachedTokens",
-    ),
-    "cache_write_tokens": (
-        "cache_creation_input_tokens",
-        "cache_write_tokens",
-        "cacheWriteTokens",
-        "cacheWrite",
-        "cache.write",
-        "prompt_tokens_details.cache_write_tokens",
-        "promptTokensDetails.cacheWriteTokens",
-    ),
-    "cache_hour_tokens": ("cache_creation.ephemeral_1h_input_tokens",),
-    "reasoning_tokens": (
-        "reasoning_tokens",
-        "reasoning_output_tokens",
-        "reasoningTokens",
-        "reasoning",
-        "thoughtsTokenCount",
-        "thoughts",
-        "completion_tokens_details.reasoning_tokens",
-        "output_tokens_details.reasoning_tokens",
-        "completionTokensDetails.reasoningTokens",
-    ),
-    "total_tokens": ("total_tokens", "totalTokens", "totalTokenCount", "total"),
-}
+_NAMES = read_table("usage", dict[str, tuple[str, ...]], "foldaway.agents.importers")
 """The names of each figure in the reports of providers and agents; a dot leads into an object."""
 _PLACES = {
     name: (figure, rank) for figure, names in _NAMES.items() for rank, name in enumerate(names)
