@@ -113,7 +113,7 @@ def _start_clearing(recording: Recording, terms: ReplayTerms) -> Player:
     return _Clearing(masking(CLEARING_KEEPS).start(recording, terms))
 
 
-class _Clearing:
+class _Clearing(Player):
     """Lets masking act only on a large prompt, and again only after the prompt has grown."""
 
     def __init__(self, masks: Player) -> None:
@@ -135,7 +135,7 @@ class _Clearing:
         return ReplayCompaction(before, after, 0)
 
 
-class _Watched:
+class _Watched(Player):
     """A player, and the prompt that it works on."""
 
     def __init__(self, player: Player) -> None:

@@ -175,7 +175,7 @@ def test_summaries_by_the_model_are_paid_for() -> None:
     assert paid.bill.usd == pytest.approx(free.bill.usd)
 
 
-class _Any:
+class _Any(Player):
     """Changes the prompt at random places, as a property asks for it."""
 
     def __init__(self, places: list[int]) -> None:
@@ -184,10 +184,10 @@ class _Any:
     def take(self, entries: object, prompt: Prompt) -> None:
         del entries, prompt
 
-    def act(self, moment: CallState) -> ReplayCompaction | None:
-        pieces = moment.prompt.pieces
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        pieces = state.prompt.pieces
         if self._places and pieces:
-            moment.prompt.change(self._places.pop() % len(pieces), (object(), 7))
+            state.prompt.change(self._places.pop() % len(pieces), (object(), 7))
 
 
 @given(

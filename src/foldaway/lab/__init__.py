@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from foldaway.lab.report.panels import cost_plot
     from foldaway.lab.report.tables import RunText, describe_run
     from foldaway.lab.runs import RunSettings, read_sample
-    from foldaway.lab.session_replay import own_losses, replay_session
     from foldaway.lab.session_trial import (
         SessionTrial,
         needed_for_trials,
         trial_columns,
         try_session,
     )
-    from foldaway.lab.simulation import THRESHOLDS, Simulation, StrategyCost
-    from foldaway.lab.used_later import Sight, UsedLater
+    from foldaway.lab.simulation import THRESHOLDS, Simulation, StrategyCost, replay_session
+    from foldaway.lab.used_later import Sight, UsedLater, own_losses
 
 
 __getattr__ = import_later(
@@ -37,9 +36,8 @@ __getattr__ = import_later(
         "report.panels": "cost_plot",
         "report.tables": "RunText describe_run",
         "runs": "RunSettings read_sample",
-        "session_replay": "own_losses replay_session",
         "session_trial": "SessionTrial needed_for_trials trial_columns try_session",
-        "simulation": "Simulation StrategyCost THRESHOLDS",
-        "used_later": "Sight UsedLater",
+        "simulation": "replay_session Simulation StrategyCost THRESHOLDS",
+        "used_later": "own_losses Sight UsedLater",
     },
 )

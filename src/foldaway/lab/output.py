@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -217,6 +217,10 @@ def _key(line: ScoreLine) -> tuple[str, str, float, int, str]:
 
 def _find_falls(was: ScoreLine, now: ScoreLine | None) -> list[Fall]:
     found: list[Fall] = []
+    shared = {
+        name: getattr(was, name) for name in ("part", "family", "strategy", "budget", "steps")
+    }
+    fall = partial(Fall, **shared)
     for name in RATES:
         figure = was.figures.get(name)
         if figure is None:
@@ -225,27 +229,14 @@ def _find_falls(was: ScoreLine, now: ScoreLine | None) -> list[Fall]:
         sign = -1 if name in LESS_IS_BETTER else 1
         bound = figure.high if sign < 0 else figure.low
         if new is None or sign * (bound - new.mean) > _LEAST:
-            found.append(_fall(was, name, figure.mean, bound, 0.0 if new is None else new.mean))
+            new_mean = 0.0 if new is None else new.mean
+            found.append(fall(figure=name, was=figure.mean, bound=bound, now=new_mean))
     for name in FAULTS:
         old, new_count = was.counts.get(name, 0), 0 if now is None else now.counts.get(name, 0)
         if new_count > old:
-            found.append(_fall(was, name, old, old, new_count))
+            found.append(fall(figure=name, was=old, bound=old, now=new_count))
     broken = sum((was.violations or {}).values())
     broken_now = 0 if now is None else sum((now.violations or {}).values())
     if broken_now > broken:
-        found.append(_fall(was, "violations", broken, broken, broken_now))
+        found.append(fall(figure="violations", was=broken, bound=broken, now=broken_now))
     return found
-
-
-def _fall(line: ScoreLine, name: str, was: float, bound: float, now: float) -> Fall:
-    return Fall(
-        part=line.part,
-        family=line.family,
-        strategy=line.strategy,
-        budget=line.budget,
-        steps=line.steps,
-        figure=name,
-        was=was,
-        bound=bound,
-        now=now,
-    )

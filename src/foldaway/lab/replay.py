@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -249,18 +249,16 @@ class ReplayCompaction(Struct, frozen=True):
     summary_tokens: int
 
 
-class Player(Protocol):
-    """A strategy at work on one session."""
+class Player:
+    """A strategy at work on one session; this one does nothing."""
 
     def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
         """Take what was said since the last call; the prompt has it already, and what is new in
         it may still be changed.
         """
-        ...
 
     def act(self, state: CallState) -> ReplayCompaction | None:
         """Change the prompt before a call, or leave it."""
-        ...
 
 
 class Replay(Struct, frozen=True, kw_only=True):

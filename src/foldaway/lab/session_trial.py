@@ -19,8 +19,13 @@ from foldaway.lab.scoring.needed import Elsewhere
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.shell import shell_parser
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
-from foldaway.lab.session_replay import recordings_of
-from foldaway.lab.simulation import THRESHOLDS, StrategyCost, simulate, strategies_for
+from foldaway.lab.simulation import (
+    THRESHOLDS,
+    StrategyCost,
+    recordings_of,
+    simulate,
+    strategies_for,
+)
 from foldaway.lab.strategies import PLAIN, choose_strategies
 
 TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import ArrivalLevel, Policy, Saving, budget_for
-from foldaway.caching import TTL_SECONDS, Bill
+from foldaway.caching import TTL_SECONDS, Bill, PriceList, window_of
 from foldaway.compaction import message_tokens
 from foldaway.dialects import dialect_named
 from foldaway.engine import Compressor, Model
@@ -51,7 +51,7 @@ class ReplayStrategy(Struct, frozen=True):
 def append_only(arrival: ArrivalLevel = "off") -> ReplayStrategy:
     """Return the strategy that does nothing, or nothing after a result has arrived."""
     if arrival == "off":
-        return ReplayStrategy("append only", lambda recording, terms: _Nothing())
+        return ReplayStrategy("append only", lambda recording, terms: Player())
     policy = replace(policy_at(1.0), arrival=arrival)
     return compacting("append only + arrival", policy, frozenset())
 
@@ -94,15 +94,7 @@ def policy_at(threshold: float) -> Policy:
     )
 
 
-class _Nothing:
-    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
-        del entries, prompt
-
-    def act(self, state: CallState) -> ReplayCompaction | None:
-        del state
-
-
-class _Masking:
+class _Masking(Player):
     """Masks the oldest result as soon as there are too many of them."""
 
     def __init__(self, keep: int) -> None:
@@ -121,7 +113,7 @@ class _Masking:
                 prompt.change(at, (object(), MASK_TOKENS))
 
 
-class _Engine:
+class _Engine(Player):
     """The real compressor on one session, and the prompt that it makes."""
 
     def __init__(self, recording: Recording, policy: Policy, terms: ReplayTerms) -> None:
@@ -265,6 +257,40 @@ class Simulation:
     def run(self, terms: ReplayTerms, tell: Callable[[int], None]) -> list[StrategyCost]:
         """Return what each strategy costs; `tell` hears of tokens as they are replayed."""
         return simulate(self._recordings, terms, self._strategies, tell)
+
+
+def replay_session(
+    transcript: Transcript, model: str, stops: Sequence[int], system_tokens: int, prices: PriceList
+) -> tuple[StrategyCost, StrategyCost] | None:
+    """Return what the calls of a session cost if nothing is compacted, and behind the gateway as it
+    is without settings; None if the prices of the model are not known.
+    """
+    known = prices.of(model)
+    if known is None:
+        return None
+    terms = ReplayTerms(prices=known, context_length=window_of(model, None)[0])
+    ours = planner(arrival=Policy().follow_arrival)
+    parts = recordings_of(transcript, stops, system_tokens)
+    was, would = simulate(parts, terms, [append_only(), ours])
+    return was, would
+
+
+def recordings_of(
+    transcript: Transcript, stops: Sequence[int], system_tokens: int
+) -> list[Recording]:
+    """Return a session as it can be replayed.
+
+    At each of `stops`, which are compactions of the agent, a new prompt begins. `system_tokens`
+    is the size of the system prompt and the tools, if the transcript does not hold them.
+    """
+    whole = record(transcript)
+    parts: list[Recording] = []
+    for start, stop in zip([0, *stops], [*stops, len(whole.entries)], strict=True):
+        if stop > start:
+            outside = max(whole.outside_tokens, system_tokens)
+            entries = whole.entries[start:stop]
+            parts.append(Recording(whole.dialect, entries, outside, whole.tools))
+    return parts
 
 
 def simulate(

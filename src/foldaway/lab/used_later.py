@@ -6,12 +6,18 @@ afterwards. It needs none of the packages of the extra `lab`.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from foldaway.agents.importers import ImportedSession
+from foldaway.agents.known import find_agent
+from foldaway.lab.reading import lab_session
+from foldaway.lab.scoring.facts import is_present
 from foldaway.lab.scoring.needed import (
     Elsewhere,
     NeededFact,
@@ -19,10 +25,11 @@ from foldaway.lab.scoring.needed import (
     UsedFact,
     commands_of,
     find_form,
+    needed_facts,
     prepare,
     used_facts,
 )
-from foldaway.lab.scoring.session import LabSession, is_system, render
+from foldaway.lab.scoring.session import LabSession, OwnSummary, is_system, render
 from foldaway.lab.scoring.signals import to_line
 from foldaway.sessions import Show, decode_rows
 from foldaway.stores import SessionInfo, Store, StoredMessage
@@ -45,6 +52,7 @@ the measure at about two seconds of CPU for any length of the log (50,000 messag
 MOST_AFTER = 2_000
 """Messages after a compaction that are looked through: most facts are used soon or never."""
 _NOTHING = Elsewhere(frozenset(), frozenset())
+_FILE = re.compile(r"\w[\w-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}")
 
 FactState: TypeAlias = Literal["kept", "recallable", "lost"]
 """Still in what the model saw after the compaction; only in the originals behind a reference;
@@ -265,3 +273,46 @@ def _text_written(view: View) -> str:
 
 def _decoded_rows(rows: Sequence[StoredMessage], dialect: str) -> Sequence[Message]:
     return decode_rows(rows, dialect) if rows else ()
+
+
+# The compactions of agents, in their own files
+
+
+def own_losses(found: ImportedSession) -> tuple[int, int, int]:
+    """Return the compactions with a summary, the files used after them, and those it names.
+
+    Of all facts only files count, and any mention of their name does: that a number or a word
+    comes again may be chance. A compaction is judged by what the model saw, which is what came
+    since the one before it, and by what the agent wrote until the next.
+    """
+    is_judged = find_agent(found.agent).compaction.keeps_summary_alone and found.summaries
+    session = lab_session(found) if is_judged else None
+    if not isinstance(session, LabSession):
+        return 0, 0, 0
+    compactions = used = named = 0
+    runs = _runs(session.own)
+    starts = [0, *(start for start, _, _ in runs), len(session.messages)]
+    for (start, stop, text), begin, end in zip(runs, starts, starts[2:], strict=False):
+        before, after = session.messages[begin:start], session.messages[stop:end]
+        if not text or not before or not after:
+            continue
+        prepared = prepare(replace(session, messages=[*before, *after]))
+        needed = needed_facts(prepared, len(before) - sum(map(is_system, before)), _NOTHING)
+        paths = (fact.text.rpartition("/")[2] for fact in needed if fact.kind == "path")
+        files = {name for name in paths if _FILE.fullmatch(name)}
+        compactions += 1
+        used += len(files)
+        named += sum(is_present(text, name) for name in files)
+    return compactions, used, named
+
+
+def _runs(own: Iterable[OwnSummary]) -> list[tuple[int, int, str]]:
+    """Return where each compaction begins and ends, and its text: some write several messages."""
+    found: list[tuple[int, int, str]] = []
+    for one in own:
+        if found and found[-1][1] == one.at:
+            start, _, text = found.pop()
+            found.append((start, one.at + 1, f"{text}\n{one.text}"))
+        else:
+            found.append((one.at, one.at + 1, one.text))
+    return found
