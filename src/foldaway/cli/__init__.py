@@ -71,8 +71,10 @@ GROUPS = {
 }
 """Under each heading of the help, the name of a command and what it does."""
 _FILES = {
+    "diff": "inspect",
+    "hook": "follow",
     "import": "import_sessions",
-    "open": "open_inspector",
+    "open": "serve",
     "recall": "search",
     "repair": "check",
     "rules": "check",
@@ -83,6 +85,8 @@ _FILES = {
     "uninstall": "install",
 }
 """The file of a command, if it is not named like the command."""
+_FUNCTIONS = {"import": "import_sessions", "open": "open_inspector"}
+"""Of commands that are words of Python."""
 _ALIASES = {"compact": "compress"}
 """Other names of commands, which help does not list."""
 
@@ -243,9 +247,8 @@ class LazyGroup(CommandGroup):
 def _load(name: str) -> object:
     if name == "completion":
         return completion
-    file = _FILES.get(name, name)
-    attribute = file if name in ("import", "open") else name  # words of Python
-    return getattr(import_module(f"foldaway.cli.{file}"), attribute)
+    module = import_module(f"foldaway.cli.{_FILES.get(name, name)}")
+    return getattr(module, _FUNCTIONS.get(name, name))
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -1,4 +1,7 @@
-"""`foldaway follow`: the process behind the plug-ins of agents."""
+"""`foldaway follow` and `foldaway hook`: the processes behind the plug-ins and hooks of agents.
+
+`agents/hooks/process.py` is what agents start; the command here says what it takes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import click
 
+from foldaway.agents.hooks import main
 from foldaway.agents.plugins import FORMS, AgentSessions
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import open_given, store_options
@@ -38,3 +42,17 @@ def follow(agent: str, **given: Any) -> int:
             summarizer=summarizer,
         ).serve(sys.stdin.buffer, sys.stdout.buffer)
     return 0
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("agent", required=False, default="")
+def hook(**_: object) -> None:
+    """Answer a hook of a coding agent; `foldaway install` sets it up.
+
+    Reads an event as JSON and prints the answer. Exits with 0, and prints nothing if anything goes
+    wrong. Takes --facts, --results and --redact as `foldaway install` does.
+
+    \b
+    foldaway hook claude-code < event.json
+    """
+    main(sys.argv[2:])

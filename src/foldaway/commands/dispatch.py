@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from foldaway.commands import compacting, lineage, showing
+from foldaway.commands import compacting, showing
 from foldaway.commands.lines import (
     NAMES,
     SPECS,
@@ -28,11 +28,11 @@ Answer: TypeAlias = CommandAnswer | tuple[Session, CommandAnswer]
 """With the session that is current from then on, if that may be another."""
 _HANDLERS: Mapping[str, Callable[[Session, CommandLine, Reach], Answer]] = {
     "compress": compacting.compress,
-    "undo": lineage.undo,
-    "branch": lineage.branch,
-    "new": lineage.new,
-    "resume": lineage.resume,
-    "rewind": lineage.rewind,
+    "undo": compacting.undo,
+    "branch": compacting.branch,
+    "new": compacting.new,
+    "resume": compacting.resume,
+    "rewind": compacting.rewind,
     "goal": compacting.name,
     "title": compacting.name,
     "context": showing.context,
@@ -186,7 +186,7 @@ class Commands:
                     for one in self._reach.recent(20)
                 )
             case "place" if is_first:
-                found = lineage.places(self.session, self._reach, "")
+                found = compacting.places(self.session, self._reach, "")
                 return tuple(Completion(one.line.strip(), one.label) for one in found)
             case "pin":
                 return tuple(Completion(f"m{p.position}", p.note) for p in self.session.pins)

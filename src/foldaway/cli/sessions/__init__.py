@@ -1,4 +1,4 @@
-"""`foldaway sessions`: a group whose commands are in five files, of which one is loaded."""
+"""`foldaway sessions`: a group whose commands are in four files, of which one is loaded."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ COMMANDS = {
 _FILES = {
     "browse": ("list", "tree", "read", "scroll", "export", "backup"),
     "show": ("show",),
-    "tidy": ("tidy",),
-    "compact": ("compact", "diff", "undo"),
+    "compact": ("compact", "diff", "tidy", "undo"),
     "erase": ("erase",),
     "change": ("branch", "title", "goal", "pin", "unpin", "delete"),
 }
