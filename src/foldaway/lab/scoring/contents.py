@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from foldaway.lab.scoring.files import is_same_file
+from foldaway.lab.scoring.session import TOOL_WORDS
 from foldaway.lab.scoring.steps import LogStep
 
 _NUMBERED = re.compile(r"^\s{0,8}\d{1,6}(?:→|\t|: |\|)", re.MULTILINE)
@@ -15,19 +16,7 @@ _FENCED = re.compile(r"^<(?:file|path|type|content)>.*$|^</(?:file|content)>$", 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename", "target_file")
 _READS = frozenset({"read", "view", "read_file", "open", "cat"})
 _WRITES = frozenset({"write", "create", "write_file", "create_file", "write_to_file"})
-_EDITS = frozenset(
-    {
-        "edit",
-        "multiedit",
-        "str_replace",
-        "edit_file",
-        "replace",
-        "search_replace",
-        "str_replace_editor",
-        "str_replace_based_edit_tool",
-        "insert",
-    }
-)
+_EDITS = frozenset(TOOL_WORDS["editors"])
 _OLD = ("old_string", "oldString", "old_str", "search")
 _NEW = ("new_string", "newString", "new_str", "replace", "insert_text")
 _WHOLE = ("content", "file_text", "contents")

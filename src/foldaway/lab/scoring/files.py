@@ -8,43 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from foldaway.lab.scoring.facts import facts_in
-from foldaway.lab.scoring.session import Message, content_text, decode_arguments
+from foldaway.lab.scoring.session import TOOL_WORDS, Message, content_text, decode_arguments
 from foldaway.lab.scoring.shell import Touched, find_patched_files, find_touched
 from foldaway.lab.scoring.signals import has_failed
 
-_PATHS = (
-    "file_path",
-    "filePath",
-    "path",
-    "filename",
-    "file_name",
-    "file",
-    "target_file",
-    "notebook_path",
-    "targetFile",
-)
-_WRITERS = frozenset(
-    (
-        "write",
-        "edit",
-        "multiedit",
-        "notebookedit",
-        "create",
-        "insert",
-        "write_file",
-        "edit_file",
-        "create_file",
-        "str_replace",
-        "replace",
-        "write_to_file",
-        "replace_in_file",
-        "apply_diff",
-        "search_replace",
-        "delete_file",
-        "touch",
-        "rm",
-    )
-)
+_PATHS = TOOL_WORDS["path_keys"]
+_WRITERS = frozenset(TOOL_WORDS["writers"])
 _EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool"})
 _LOOKS = frozenset({"view", "undo_edit"})
 _PATCHERS = frozenset({"apply_patch", "patch", "applypatch"})

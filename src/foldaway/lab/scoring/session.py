@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from msgspec import Struct
 
 Message = dict[str, Any]
 """A message of OpenAI chat, as parsed from JSON."""
+_TOOLS = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
+TOOL_WORDS = {key: tuple(text.replace("\n", " ").split(", ")) for key, text in _TOOLS.items()}
+"""Lists of names (`tools.toml`)."""
 _SHORT_CHARS = 200
 """A longer argument of a call is rendered on lines of its own."""
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from foldaway.errors import MissingExtra
+from foldaway.lab.scoring.session import TOOL_WORDS
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -27,30 +28,8 @@ _CLOSED = frozenset(
     {"command_substitution", "string", "concatenation", "heredoc_body", "test_command"}
 )
 """Nodes whose inner commands are not looked at: their output is text of another command."""
-_COMPOUND = frozenset(
-    (
-        "for_statement",
-        "c_style_for_statement",
-        "while_statement",
-        "if_statement",
-        "case_statement",
-        "compound_statement",
-        "subshell",
-        "function_definition",
-        "test_command",
-    )
-)
-_FORMATTERS = (
-    "gofmt",
-    "goimports",
-    "gofumpt",
-    "prettier",
-    "black",
-    "ruff",
-    "eslint",
-    "rustfmt",
-    "isort",
-)
+_COMPOUND = frozenset(TOOL_WORDS["compound"])
+_FORMATTERS = TOOL_WORDS["formatters"]
 _SHELLS = ("sh", "bash", "zsh", "dash")
 _RUNS = re.compile(r"-[a-z]*c")
 _PREFIXES = ("sudo", "env", "time", "nohup", "command", "exec", "builtin", "nice")

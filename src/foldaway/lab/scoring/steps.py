@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
-from foldaway.lab.scoring.session import Message, content_text, decode_arguments
+from foldaway.lab.scoring.session import TOOL_WORDS, Message, content_text, decode_arguments
 from foldaway.lab.scoring.shell import shell_commands
 from foldaway.lab.scoring.signals import has_failed, to_line, without_colors
 from foldaway.lab.scoring.words import WORDS, pattern
@@ -30,17 +30,7 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _PREFIXES = frozenset(
     {"env", "time", "sudo", "nohup", "command", "exec", "nice", "timeout", "xvfb-run", "rtk"}
 )
-_WRAPPERS = frozenset(
-    {
-        ("mise", "exec"),
-        ("mise", "x"),
-        ("uv", "run"),
-        ("poetry", "run"),
-        ("bundle", "exec"),
-        ("pnpm", "exec"),
-        ("yarn", "exec"),
-    }
-)
+_WRAPPERS = frozenset(tuple(one.split()) for one in TOOL_WORDS["runners"])
 _SHELL_KEYS = ("command", "cmd", "script")
 _EXITED = re.compile(r"^(?:Process exited with code|Exit code:?) (\d+)", re.MULTILINE)
 _NOTICE = re.compile(r"<task-notification>|<subagent_notification>|<task_notification>")
