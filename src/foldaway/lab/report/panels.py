@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from math import ceil
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -68,31 +69,9 @@ _UNKNOWN = "□"
 
 _FONT = "font-family: 'DejaVu Sans'"
 
-SETTINGS: dict[Any, Any] = {
-    "svg.hashsalt": "foldaway",
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9.0,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": FAINT,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": FAINT,
-    "grid.linewidth": 0.6,
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "figure.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-    "savefig.facecolor": PAPER,
-}
+SETTINGS = matplotlib.rc_params_from_file(
+    Path(__file__).with_name("plots.mplstyle"), use_default_template=False
+)
 _FONT_ENDS = 0x0530
 """Latin, Greek and Cyrillic: beyond them the font that comes with matplotlib has gaps."""
 MOST_FAMILIES = 12
