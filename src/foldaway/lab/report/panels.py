@@ -2,7 +2,6 @@
 
 # matplotlib leaves the types of its **kwargs open
 # pyright: reportUnknownMemberType=false
-# after panels, whose import says what to install if matplotlib is missing
 
 from __future__ import annotations
 
@@ -12,9 +11,6 @@ from math import ceil
 from pathlib import Path
 from typing import Literal
 
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from msgspec import Struct
 
 from foldaway.errors import MissingExtra
