@@ -109,11 +109,10 @@ class Imported(Struct, kw_only=True):
             self.sessions.append(_row(one))
 
 
-def _titles() -> str:
-    return ", ".join(one.title for one in known_agents().values() if one.leaves_sessions)
+_TITLES = ", ".join(one.title for one in known_agents().values() if one.leaves_sessions)
 
 
-@click.command("import", epilog=f"Agents: {_titles()}.")
+@click.command("import", epilog=f"Agents: {_TITLES}.")
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @options(
     ("--dry-run", bool, "Show what would be imported; nothing is written."),

@@ -45,8 +45,6 @@ class FoldawayModel(LitellmModel):
         frame = {"model": self.config.model_name, "tools": [BASH_TOOL]}
         asked = HostRequest(key=self._key, dialect="openai-chat", own=own, frame=frame)
         ask = super().query
-        return self._sessions.send(asked, lambda own: ask(own, **more), _usage_of)
-
-
-def _usage_of(answer: Any) -> Any:
-    return answer["extra"]["response"]["usage"]
+        return self._sessions.send(
+            asked, lambda own: ask(own, **more), lambda said: said["extra"]["response"]["usage"]
+        )

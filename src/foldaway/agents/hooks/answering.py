@@ -183,13 +183,10 @@ def _shorten(
     It is not shortened if its original is not kept.
     """
     parts = {"context": context} if context else {}
-    if options.redact or _chars(event.response) >= _LEAST_CHARS * options.result_tokens > 0:
+    chars = len(json.dumps(event.response, ensure_ascii=False))
+    if options.redact or chars >= _LEAST_CHARS * options.result_tokens > 0:
         parts |= _show_result(client, event, options, host)
     return _format_answer(client, event.name, parts) if parts else ""
-
-
-def _chars(response: Any) -> int:
-    return len(json.dumps(response, ensure_ascii=False))
 
 
 def _show_result(

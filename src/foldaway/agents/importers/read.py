@@ -377,10 +377,6 @@ def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     return Detected(_kind_of_lines(stream, limits) or _kind_of_text(stream, limits))
 
 
-def _read_events(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
-    return openhands.read_events([entry.value for entry in lines], path)
-
-
 _LINES: Mapping[
     str,
     tuple[
@@ -393,7 +389,10 @@ _LINES: Mapping[
     "gemini-cli": (gemini_cli.is_line, gemini_cli.read),
     "copilot-cli": (copilot.is_line, copilot.read),
     "pi": (pi.is_line, pi.read),
-    "openhands": (openhands.is_event, _read_events),
+    "openhands": (
+        openhands.is_event,
+        lambda lines, path: openhands.read_events([entry.value for entry in lines], path),
+    ),
     "records": (is_record, plain.read_lines),  # read with their notes
     "messages": (plain.is_message, plain.read_lines),
 }

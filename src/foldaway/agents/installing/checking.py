@@ -65,10 +65,10 @@ def problems_of(
             yield str(error)
             continue
         if _runs_module_of_folder(there if isinstance(there, str) else json.dumps(there)):
-            yield (
-                f"{client.title}: its {one.what} starts Python with -m and without -P, which "
-                "runs files of the project folder; run `foldaway install "
-                f"{client.name}` again"
+            yield _install_again(
+                client,
+                f"its {one.what} starts Python with -m and without -P, which runs files of the "
+                "project folder",
             )
             continue
         if one.what == "MCP server":
@@ -83,6 +83,10 @@ def problems_of(
         elif one.is_item and one.form == "json":
             yield from _hook_problems(client, one.path[-1], there, environment)
     yield from _trust_problems(client, installed, environment)
+
+
+def _install_again(client: KnownAgent, what: str) -> str:
+    return f"{client.title}: {what}; run `foldaway install {client.name}` again"
 
 
 def _runs_module_of_folder(text: str) -> bool:
@@ -113,10 +117,7 @@ def _hook_problems(
         }
         said = _output(["sh", "-c", line], json.dumps(told), environment)
     if _RULE not in said:
-        yield (
-            f"{client.title}: its hooks do not answer ({line}); run `foldaway install "
-            f"{client.name}` again"
-        )
+        yield _install_again(client, f"its hooks do not answer ({line})")
 
 
 def _trust_problems(
@@ -144,10 +145,7 @@ def _server_problems(
     entry = cast("dict[str, Any]", there if isinstance(there, dict) else one.value)
     command = _server_command(entry)
     if "serverInfo" not in _output(command, f"{json.dumps(_HELLO)}\n", environment):
-        yield (
-            f"{client.title}: its MCP server does not answer ({shlex.join(command)}); run "
-            f"`foldaway install {client.name}` again"
-        )
+        yield _install_again(client, f"its MCP server does not answer ({shlex.join(command)})")
 
 
 def _plugin_problems(
@@ -162,10 +160,8 @@ def _plugin_problems(
         line = [*command, "--home", place]
         said = _output(line, f"{json.dumps(asked)}\n", environment) if command else ""
     if '"id":1' not in said:
-        yield (
-            f"{client.title}: the process behind its plug-in does not answer "
-            f"({shlex.join(command)}); run `foldaway install {client.name}` again"
-        )
+        what = f"the process behind its plug-in does not answer ({shlex.join(command)})"
+        yield _install_again(client, what)
 
 
 def _engine_problems(client: KnownAgent, environment: Mapping[str, str]) -> Iterator[str]:

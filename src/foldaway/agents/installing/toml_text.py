@@ -12,7 +12,8 @@ from typing import Any, cast
 from foldaway.agents.installing.json_text import NotEditable, replace_value, value_at
 
 _HEADER = re.compile(r"[ \t]*\[([^\[\]]*)\]")
-_IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
+IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
+"""A line that says nothing, in YAML too."""
 _QUOTES = re.compile(r"[ \t\"']")
 
 
@@ -71,7 +72,7 @@ def _end(lines: Sequence[str], start: int) -> int:
     header, end = _name(lines[start]), start + 1
     while end < len(lines) and _belongs(lines[end], header):
         end += 1
-    while end > start + 1 and _IDLE.match(lines[end - 1]):
+    while end > start + 1 and IDLE.match(lines[end - 1]):
         end -= 1
     return end
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from foldaway.agents.installing.json_text import NotEditable
+from foldaway.agents.installing.toml_text import IDLE
 
-_IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
 _UNUSUAL = re.compile(r" *\t|\ufeff|---|\.\.\.|[%{\[?&*!|>]")
 """Lines after which the indent alone does not say what belongs to what."""
 _KEEPS = re.compile(r"[|>]\d?\+")
@@ -57,7 +57,7 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
     start, end = place
     if _entry(lines, start, end, name) is not None:
         raise NotEditable(f"{section}.{name} is there already")
-    first = next((one for one in lines[start + 1 : end] if not _IDLE.match(one)), "  ")
+    first = next((one for one in lines[start + 1 : end] if not IDLE.match(one)), "  ")
     indent = first[: len(first) - len(first.lstrip(" "))]
     if not lines[start].endswith("\n"):
         lines[start] += newline
@@ -149,14 +149,14 @@ def _list(lines: Sequence[str], path: Sequence[str]) -> _Words | None:
         return _Words(start, [(start, word) for word in words], indent, is_flat=True)
     rows: list[tuple[int, str]] = []
     for at in range(start + 1, found[1]):
-        if _IDLE.match(lines[at]):
+        if IDLE.match(lines[at]):
             continue
         item = _ITEM.match(lines[at])
         if item is None:
             raise NotEditable(f"{name} in line {start + 1} is not a list of words")
         indent = item[1]
         rows.append((at, item[2] or item[3] or item[4] or ""))
-    if not _IDLE.match(said):
+    if not IDLE.match(said):
         raise NotEditable(f"{name} in line {start + 1} is not a list of words")
     return _Words(start, rows, indent.strip("\"'"), is_flat=False)
 
@@ -173,16 +173,16 @@ def _section(lines: Sequence[str], name: str) -> tuple[int, int] | None:
     start = found[0]
     if len(found) > 1:
         raise NotEditable(f"the key {name!r} is there twice")
-    if not _IDLE.match(lines[start].partition(":")[2]):
+    if not IDLE.match(lines[start].partition(":")[2]):
         raise NotEditable(f"{name} in line {start + 1} is not a mapping in lines of its own")
     end = start + 1
-    while end < len(lines) and (lines[end].startswith(" ") or _IDLE.match(lines[end])):
+    while end < len(lines) and (lines[end].startswith(" ") or IDLE.match(lines[end])):
         end += 1
     if end < len(lines) and lines[end].startswith("-"):
         raise NotEditable(f"{name} in line {start + 1} is a list")
-    while end > start + 1 and _IDLE.match(lines[end - 1]):
+    while end > start + 1 and IDLE.match(lines[end - 1]):
         end -= 1
-    first = next((one for one in lines[start + 1 : end] if not _IDLE.match(one)), None)
+    first = next((one for one in lines[start + 1 : end] if not IDLE.match(one)), None)
     if first is not None and _key_of(first) is None:
         raise NotEditable(f"{name} in line {start + 1} is not a mapping in lines of its own")
     return start, end
@@ -190,7 +190,7 @@ def _section(lines: Sequence[str], name: str) -> tuple[int, int] | None:
 
 def _entry(lines: Sequence[str], start: int, end: int, name: str) -> tuple[int, int] | None:
     """Return the lines of an entry of a section."""
-    inner = [at for at in range(start + 1, end) if not _IDLE.match(lines[at])]
+    inner = [at for at in range(start + 1, end) if not IDLE.match(lines[at])]
     if not inner:
         return None
     found = _key_of(lines[inner[0]])
@@ -200,7 +200,7 @@ def _entry(lines: Sequence[str], start: int, end: int, name: str) -> tuple[int, 
             own = (f"{indent} ", f"{indent}-")  # elements may be below the first letter of the key
             later = [one for one in inner[place + 1 :] if not lines[one].startswith(own)]
             stop = later[0] if later else inner[-1] + 1
-            while _IDLE.match(lines[stop - 1]):
+            while IDLE.match(lines[stop - 1]):
                 stop -= 1
             return at, stop
     return None

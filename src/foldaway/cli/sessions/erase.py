@@ -63,7 +63,7 @@ def erase(
     if not (person or project is not None or sought):
         raise usage_error("give --person, --project or --words")
     asked: dict[str, Any] = {"person": person, "project": project, "words": sought}
-    folder = _memory_folder(given)
+    folder = memory_folder(home_of(given), settings_from(given).profile)
     with open_given(given, "write") as store, _memories(given, folder) as memories:
         plan = Erasure()
         with _progress(is_shown=not as_json) as tell:
@@ -88,10 +88,6 @@ def _lines(text: str) -> list[str]:
     if text != STANDARD:
         return [text]
     return [line for line in read_bytes(STANDARD).decode("utf-8", "replace").splitlines() if line]
-
-
-def _memory_folder(given: dict[str, Any]) -> Path:
-    return memory_folder(home_of(given), settings_from(given).profile)
 
 
 @contextmanager
