@@ -47,15 +47,7 @@ import foldaway
 from foldaway import Session, check
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, SessionInfo
-from foldaway.testing.model_server import (
-    Drops,
-    ModelRequest,
-    ModelServer,
-    Reply,
-    Says,
-    Sends,
-    Waits,
-)
+from foldaway.testing import Drops, ModelRequest, ModelServer, Reply, Says, Sends, Waits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.testing.postgres_server import postgres_database, postgres_server

@@ -24,7 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from foldaway.testing.model_server import ModelServer
+from foldaway.testing import ModelServer
 from foldaway.trajectories.batch import count_shard
 from foldaway.trajectories.folder import ANSWERS, METRICS, STATE
 from foldaway.trajectories.model_client import client_for

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 pytest.importorskip("openai", reason="the demo asks through the openai SDK")
 
-from foldaway.testing.model_server import ModelServer
+from foldaway.testing import ModelServer
 
 pytestmark = pytest.mark.slow
 

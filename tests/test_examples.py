@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from foldaway import Session, check, compress
-from foldaway.testing.model_server import ModelRequest, ModelServer, Reply, Sends, Waits
+from foldaway.testing import ModelRequest, ModelServer, Reply, Sends, Waits
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.gateway.inspector.serving import TOKEN, gateway_with_pages
 
-from foldaway.testing.model_server import ModelServer
+from foldaway.testing import ModelServer
 
 HOSTILE = "<img src=x onerror=alert(1)> \x1b[31mred \u202eright"
 

@@ -13,7 +13,7 @@ from tests.testing.long_lists import Exchange, written
 pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 pytest.importorskip("anthropic")
 
-from foldaway.testing.model_server import ModelServer
+from foldaway.testing import ModelServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 GOOD = json.dumps({"completed": [{"text": "The agent looked through the values.", "source": ""}]})

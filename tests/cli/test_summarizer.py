@@ -12,7 +12,7 @@ from tests.testing.long_lists import Exchange, written
 
 pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 
-from foldaway.testing.model_server import ModelServer, openai_error, refusing_url
+from foldaway.testing import ModelServer, openai_error, refusing_url
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 GOOD = json.dumps({

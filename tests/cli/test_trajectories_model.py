@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from foldaway.testing.model_server import ModelRequest, ModelServer
+    from foldaway.testing import ModelRequest, ModelServer
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTE = json.dumps({"decisions": [{"text": "It was settled to read with care", "source": ""}]})
@@ -37,7 +37,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """A model that always says the same."""
     pytest.importorskip("uvicorn", reason="needs foldaway[testing]")
     pytest.importorskip("openai", reason="needs foldaway[openai]")
-    from foldaway.testing.model_server import ModelServer
+    from foldaway.testing import ModelServer
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
     with ModelServer(NOTE) as found:
@@ -172,7 +172,7 @@ def test_killed_while_it_asks_a_run_goes_on_without_paying_twice(
     """kill -9 of the parent at its third question: the two answers that arrived are not asked for
     again, and the output is that of an undisturbed run.
     """
-    from foldaway.testing.model_server import Says, Waits
+    from foldaway.testing import Says, Waits
 
     asked, lock = Counter[bytes](), threading.Lock()
     third, never = threading.Event(), threading.Event()

@@ -20,7 +20,7 @@ from foldaway import wrap
 from foldaway.errors import InvalidSetting
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
-from foldaway.testing.model_server import ModelServer, openai_error
+from foldaway.testing import ModelServer, openai_error
 
 openai = pytest.importorskip("openai")
 WINDOW = 8_000

@@ -241,7 +241,7 @@ def test_a_given_summarizer_is_a_strategy_of_its_own(
     """Asked over its real protocol; what it invents is no fact of the view."""
     pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
     pytest.importorskip("openai")
-    from foldaway.testing.model_server import ModelServer
+    from foldaway.testing import ModelServer
 
     monkeypatch.setenv("OPENAI_API_KEY", "k-test")
     session = make_session(turns=40)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai import InternalServerError, OpenAI
 
+from foldaway.testing import ModelServer, openai_error
 from foldaway.testing.model_replies import vector_of
-from foldaway.testing.model_server import ModelServer, openai_error
 
 
 @given(st.text(), st.text())

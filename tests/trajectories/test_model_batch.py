@@ -29,7 +29,7 @@ from foldaway.trajectories.verification import verify_batch
 from foldaway.transcript import Estimator
 
 if TYPE_CHECKING:
-    from foldaway.testing.model_server import ModelRequest, ModelServer, Reply
+    from foldaway.testing import ModelRequest, ModelServer, Reply
 
 LONG = 4
 """So many of the records are over the target."""
@@ -74,7 +74,7 @@ def records(tmp_path: Path) -> Path:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """A server that writes notes, and keys for it."""
     pytest.importorskip("uvicorn", reason="needs foldaway[testing]")
-    from foldaway.testing.model_server import ModelServer
+    from foldaway.testing import ModelServer
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-anthropic")
@@ -137,7 +137,7 @@ def test_so_many_requests_are_under_way_as_was_said(
     records: Path, tmp_path: Path, server: ModelServer
 ):
     """One worker, four requests: the server answers none before four are there."""
-    from foldaway.testing.model_server import Says, Waits
+    from foldaway.testing import Says, Waits
 
     four, lock, waiting = threading.Event(), threading.Lock(), Counter[str]()
 
@@ -194,7 +194,7 @@ def test_a_refused_key_stops_the_batch_and_the_next_run_goes_on(
     """One sentence that says why and what to do; with a good key, in the same variable or another,
     nothing is paid for twice, and the output is that of an undisturbed run.
     """
-    from foldaway.testing.model_server import anthropic_error, openai_error
+    from foldaway.testing import anthropic_error, openai_error
 
     paid, lock = Counter[bytes](), threading.Lock()
     variable = "ANTHROPIC_API_KEY" if sdk == "anthropic" else "OPENAI_API_KEY"
@@ -231,7 +231,7 @@ def test_too_many_requests_and_a_server_in_trouble_are_tried_again(
     records: Path, tmp_path: Path, server: ModelServer, sdk: str
 ):
     """After the pause that the answer names; every summary is the model's in the end."""
-    from foldaway.testing.model_server import anthropic_error, openai_error
+    from foldaway.testing import anthropic_error, openai_error
 
     first, lock = Counter[bytes](), threading.Lock()
     soon = {"retry-after-ms": "1"}
@@ -280,7 +280,7 @@ def _asked(job: BatchSettings) -> tuple[ModelAnswer | str, list[float]]:
 @pytest.mark.parametrize("sdk", SDKS)
 def test_the_pause_that_a_provider_asks_for_is_kept(server: ModelServer, sdk: str):
     """Seconds in a header, through the SDK, which itself tries nothing again."""
-    from foldaway.testing.model_server import anthropic_error, in_turn, openai_error
+    from foldaway.testing import anthropic_error, in_turn, openai_error
 
     later = {"retry-after": "37"}
     refusal = (anthropic_error(429, "rate_limit_error", headers=later) if sdk == "anthropic"
@@ -296,7 +296,7 @@ def test_connections_that_break_are_tried_again_before_the_batch_stops(
     server: ModelServer, sdk: str
 ):
     """After growing pauses; the sentence says that nobody could be reached."""
-    from foldaway.testing.model_server import Drops
+    from foldaway.testing import Drops
 
     server.replies(Drops())
     why, slept = _asked(_job(server, sdk))
@@ -351,7 +351,7 @@ def test_a_server_that_only_fails_leaves_the_ledgers_summaries(
     records: Path, tmp_path: Path, server: ModelServer
 ):
     """They are those of a run without a model, and the failures are counted."""
-    from foldaway.testing.model_server import openai_error
+    from foldaway.testing import openai_error
 
     server.replies(openai_error(500, "server_error", headers={"retry-after-ms": "1"}))
     job = _job(server)

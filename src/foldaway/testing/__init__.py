@@ -13,11 +13,10 @@ from foldaway.testing.builder import Talk, assistant, call, media, result, syste
 from foldaway.testing.fakes import FixedTokenCounter, ScriptedSummarizer
 
 if TYPE_CHECKING:
-    from foldaway.testing.model_server import (
+    from foldaway.testing.model_replies import (
         Cuts,
         Drops,
         ModelRequest,
-        ModelServer,
         Reply,
         Says,
         Script,
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
         anthropic_error,
         in_turn,
         openai_error,
-        refusing_url,
     )
+    from foldaway.testing.model_server import ModelServer, refusing_url
 
 __all__ = [
     "BREAKAGES",
@@ -65,7 +64,8 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "model_server": "Cuts Drops ModelRequest ModelServer Reply Says Script Sends Trickles "
-        "Waits anthropic_error in_turn openai_error refusing_url"
+        "model_replies": "Cuts Drops ModelRequest Reply Says Script Sends Trickles Waits "
+        "anthropic_error in_turn openai_error",
+        "model_server": "ModelServer refusing_url",
     },
 )

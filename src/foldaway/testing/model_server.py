@@ -39,33 +39,14 @@ from foldaway.testing.model_replies import (
     Sends,
     Trickles,
     Waits,
-    anthropic_error,
     chat,
     compact,
     count_tokens,
     embeddings,
-    in_turn,
     messages,
     openai_error,
     responses,
 )
-
-__all__ = [
-    "Cuts",
-    "Drops",
-    "ModelRequest",
-    "ModelServer",
-    "Reply",
-    "Says",
-    "Script",
-    "Sends",
-    "Trickles",
-    "Waits",
-    "anthropic_error",
-    "in_turn",
-    "openai_error",
-    "refusing_url",
-]
 
 POLL_SECONDS = 0.005
 """How often a reply that waits looks whether it may go on."""

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from foldaway import check
+from foldaway.testing import ModelRequest, ModelServer, Reply, Sends
 from foldaway.testing.model_replies import sse
-from foldaway.testing.model_server import ModelRequest, ModelServer, Reply, Sends
 
 pytest.importorskip("prompt_toolkit")
 

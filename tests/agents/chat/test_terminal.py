@@ -20,15 +20,7 @@ from foldaway.cli import run
 from foldaway.sessions import internals
 from foldaway.sessions.session import Session
 from foldaway.stores.values import SessionFilter
-from foldaway.testing.model_server import (
-    ModelRequest,
-    ModelServer,
-    Reply,
-    Says,
-    Trickles,
-    Waits,
-    openai_error,
-)
+from foldaway.testing import ModelRequest, ModelServer, Reply, Says, Trickles, Waits, openai_error
 from foldaway.transcript import texts
 
 from ..running.conftest import Screen

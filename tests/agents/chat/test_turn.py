@@ -16,7 +16,7 @@ from foldaway.agents.chat.tools import Toolbox
 from foldaway.agents.chat.turn import INTERRUPTED, LOST, Turns
 from foldaway.errors import SummarizerFailed
 from foldaway.sessions import Chat, internals
-from foldaway.testing.model_server import (
+from foldaway.testing import (
     Cuts,
     ModelRequest,
     ModelServer,

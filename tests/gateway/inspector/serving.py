@@ -14,7 +14,7 @@ from foldaway.gateway.inspector.app import pages_beside
 from foldaway.gateway.inspector.lazy_pages import gateway_pages
 from foldaway.gateway.options import GatewayOptions
 from foldaway.stores.open import open_store
-from foldaway.testing.model_server import ModelServer
+from foldaway.testing import ModelServer
 
 TOKEN = "the secret of the owner"
 

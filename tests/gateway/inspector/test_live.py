@@ -27,7 +27,7 @@ from foldaway.gateway.inspector.live_board import (
 from foldaway.gateway.inspector.session_sources import file_name_of
 from foldaway.gateway.inspector.site import environment
 from foldaway.gateway.states import CompactionTold, ConversationState
-from foldaway.testing.model_server import ModelServer, Sends
+from foldaway.testing import ModelServer, Sends
 
 WINDOW = 16_000
 STATE = "/inspector/live/state"

@@ -15,7 +15,7 @@ import pytest
 
 from foldaway.memory.external.mem0 import ADD, SEARCH, Mem0Memory, Mem0Options, configuration
 from foldaway.memory.provider import MemoryTurn
-from foldaway.testing.model_server import ModelRequest, ModelServer
+from foldaway.testing import ModelRequest, ModelServer
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 PROCESS = Path(__file__).with_name("mem0_process.py")
@@ -178,7 +178,7 @@ def test_both_lanes_use_the_real_store_at_once(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_model_that_fails_loses_the_turn_and_says_so(tmp_path: Path) -> None:
     """A turn that could not be kept is not called durable."""
-    from foldaway.testing.model_server import openai_error
+    from foldaway.testing import openai_error
 
     with ModelServer(openai_error(400, "no")) as server:
         found = run(server.openai_url, tmp_path / "mem0", "down")

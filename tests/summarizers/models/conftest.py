@@ -16,7 +16,7 @@ from foldaway.errors import SummarizerFailed
 from foldaway.summarizers.models import summarizer_named
 
 if TYPE_CHECKING:
-    from foldaway.testing.model_server import ModelServer
+    from foldaway.testing import ModelServer
 
 VARIABLES = {
     "OPENAI_API_KEY": "sk-planted-openai",
@@ -85,7 +85,7 @@ def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
 @pytest.fixture(scope="session")
 def only_server() -> Iterator[ModelServer]:
     pytest.importorskip("starlette", reason="the model server needs starlette")
-    from foldaway.testing.model_server import ModelServer
+    from foldaway.testing import ModelServer
 
     with ModelServer() as server:
         yield server

@@ -17,14 +17,7 @@ from foldaway.errors import SummarizerFailed, WrongDialect
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from foldaway.testing.model_server import (
-    ModelRequest,
-    ModelServer,
-    Says,
-    Sends,
-    Waits,
-    openai_error,
-)
+from foldaway.testing import ModelRequest, ModelServer, Says, Sends, Waits, openai_error
 
 SCHEMA = {
     "type": "object",

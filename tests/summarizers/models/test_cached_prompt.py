@@ -18,7 +18,7 @@ from foldaway.summarizers.writers import Writers, prefix_of
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from foldaway.testing.model_server import ModelServer
+from foldaway.testing import ModelServer
 
 TOOL = {"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "string"}}}
 MARK = {"cache_control": {"type": "ephemeral"}}

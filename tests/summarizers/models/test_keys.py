@@ -95,7 +95,7 @@ def test_who_refuses_a_missing_key_is_told_how_to_pair_one(
     api: Any, server: Any, question: SummaryRequest, failure_of: Any
 ) -> None:
     """A server that wants a key answers 401."""
-    from foldaway.testing.model_server import openai_error
+    from foldaway.testing import openai_error
 
     server.replies(lambda request: openai_error(401, "invalid_api_key"))
     failed = failure_of(api.at(api.url(server)), question, 20)

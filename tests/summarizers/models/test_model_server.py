@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from foldaway.testing.model_server import ModelRequest, ModelServer, Says, Waits, in_turn
+from foldaway.testing import ModelRequest, ModelServer, Says, Waits, in_turn
 
 MESSAGES: list[Any] = [{"role": "user", "content": "hello"}]
 

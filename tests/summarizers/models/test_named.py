@@ -17,7 +17,7 @@ from foldaway.errors import InvalidSetting, MissingExtra, UnknownName
 from foldaway.summarizers.models import summarizer_named
 from foldaway.summarizers.models.sdk import demand
 from foldaway.summarizers.writers import writers_of
-from foldaway.testing.model_server import ModelRequest, ModelServer, Reply, Says, Sends
+from foldaway.testing import ModelRequest, ModelServer, Reply, Says, Sends
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 

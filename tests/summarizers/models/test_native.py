@@ -24,7 +24,7 @@ from foldaway.summarizers.writers import writers_of
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from foldaway.testing.model_server import (
+from foldaway.testing import (
     Cuts,
     Drops,
     ModelServer,

@@ -15,7 +15,7 @@ from foldaway.errors import FailureKind, SummarizerFailed
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from foldaway.testing.model_server import (
+from foldaway.testing import (
     Cuts,
     Drops,
     ModelServer,
