@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foldaway.sessions.project import Project
 
 from foldaway._core.policy import Policy
 from foldaway.cli import run
@@ -19,6 +18,7 @@ from foldaway.config import open_store
 from foldaway.sessions import SessionOptions
 from foldaway.sessions.exporting import export
 from foldaway.sessions.finding import recall_from
+from foldaway.sessions.library import Project
 from foldaway.sessions.session import Session
 from foldaway.sessions.tools import TOOLS, Library, answer
 from foldaway.stores.store import Store
