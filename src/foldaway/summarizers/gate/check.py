@@ -36,6 +36,7 @@ from foldaway.facts import (
     Name,
     Section,
     Summary,
+    due_later,
     names_in,
     read_words,
     sentences,
@@ -174,7 +175,8 @@ class _Gate:
     def _as_ask(self, found: UserQuote) -> str:
         phrases, ask = self._phrases, found.ask
         lead = phrases.first_request if ask.label == self._first else phrases.user_wrote
-        state = f" ({phrases.answered})" if ask.answered else ""
+        is_over = ask.answered and not due_later(found.text)
+        state = f" ({phrases.answered})" if is_over else ""
         return f"{lead}{state}: {found.text}"
 
     def _is_known_file(self, text: str) -> bool:
