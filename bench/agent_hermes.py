@@ -33,6 +33,7 @@ from msgspec import Struct
 
 from agent_hooks import contents, foldaway, own_program, settings_files
 from agent_trials import REFERENCE, ROOT, toolkit
+from foldaway._core.report import Report
 from foldaway.lab.scoring.needed import Elsewhere, prepare
 from foldaway.lab.scoring.score import case_at, score
 from foldaway.lab.scoring.session import JudgedView, LabSession, render_all, without_system
@@ -42,6 +43,7 @@ from foldaway.transcript import estimate_text
 
 AGENT = "hermes"
 PROMPT = "Run check.py for regions 0 to 9, read the modules, then repair them. Never edit big.log."
+QUESTION = "Which locks are held?"
 AGAIN = "Go on with the lock kestrel_03."
 FACTS, LONG, USES = 10, 26, 10
 """Steps of the script: checks, modules, commands that need what the checks said."""
@@ -60,6 +62,15 @@ plugins:
 memory:
   provider: {memory}
 """
+WRITES = """\
+auxiliary:
+  compression: {{provider: custom, model: {model}, base_url: "{base}/v1", api_key: dummy}}
+"""
+WRITER = "stub-writer"
+FINDING = "The first blocker was the lock kestrel_00.lck, which process 70001 never gave back."
+INVENTED = "The lock was put there by /opt/kestrel/janitor.sh."
+"""What the model of `auxiliary.compression` writes: what the checks bear out, and what they do
+not."""
 DYING = """\
 import os, signal
 from foldaway.agents.hermes_plugin import FoldawayEngine
@@ -88,6 +99,9 @@ class EngineTrial(Struct, frozen=True):
     in_place: bool = True
     reads: Literal["modules", "log"] = "modules"
     window: int = 64_000
+    long: int = LONG
+    threshold: float = 0.0
+    writes: bool = False
     focus: str = ""
     delegates: bool = False
     kill: str = ""
@@ -95,6 +109,7 @@ class EngineTrial(Struct, frozen=True):
     remembers: bool = False
     summary: Literal["little", "all"] = "little"
     compactions: int = 0
+    automatic: int = 0
 
 
 TABLE = msgspec.toml.decode(
@@ -136,7 +151,7 @@ def lock(number: int) -> str:
 
 def actions(trial: EngineTrial) -> list[list[Any]]:
     """Return what the stub has Hermes do; a subagent runs at the same time and takes its part."""
-    long = 2 * LONG if trial.delegates else LONG
+    long = 2 * LONG if trial.delegates else trial.long
     found: list[list[Any]] = [["shell", f"python3 check.py {at}"] for at in range(FACTS)]
     found += [["shell", read_command(trial, at)] for at in range(long)]
     found += [["shell", use(at)] for at in range(USES)]
@@ -205,6 +220,7 @@ async def start(
 ) -> Any:  # fmt: skip
     """Start Hermes once; the second time it resumes, and recalls a reference of before."""
     agents, home = toolkit("agents"), folder / "home"
+    is_typed = bool(trial.focus) and not again
     known = agents.AGENTS[AGENT]
     program = str(agents.find_binary(agents.default_prefix(), AGENT))
 
@@ -218,10 +234,10 @@ async def start(
         if again:
             settings.write_bytes(was)
             found[1:1] = ["--continue"] if trial.resumes else []
-        if trial.focus:
+        if is_typed:
             typed = [["❯", PROMPT], ["All done", f"/compress {trial.focus}"],
-                     ["Compressed:", "Which locks are held?"], ["All done", "/exit"]]  # fmt: skip
-            hermes = [program, "chat", "--yolo", "--max-turns", "90"]
+                     ["Compressed:", QUESTION], ["All done", "/exit"]]  # fmt: skip
+            hermes = [program, "chat", "--yolo", "--max-turns", str(len(wanted) + 20)]
             return [str(ROOT / "bench" / "terminal.py"), json.dumps(typed), *hermes]
         return found
 
@@ -235,11 +251,11 @@ async def start(
         wanted += [["foldaway_search", {"text": "kestrel_03"}], ["shell", use(3)]]
     script = {"turns": len(wanted), "actions": wanted, "summary": summary(trial), "calls": 0,
               "side_text": summary(trial)}  # fmt: skip
-    agents.AGENTS[AGENT] = replace(chosen, binary="python") if trial.focus else chosen
+    agents.AGENTS[AGENT] = replace(chosen, binary="python") if is_typed else chosen
     try:
         return await agents.run_agent(
             AGENT, f"{provider}/c/{AGENT}", prefix=agents.default_prefix(), turns=len(wanted),
-            home=home, prompt=AGAIN if again else PROMPT, seconds=400, script=script,
+            home=home, prompt=AGAIN if again else PROMPT, seconds=600, script=script,
             control=f"{provider}/_ctl/{AGENT}",
         )  # fmt: skip
     finally:
@@ -250,8 +266,13 @@ def prepare_home(
     trial: EngineTrial, given: Any, python: Path, before: dict[Path, bytes | None]
 ) -> None:
     (given.work / "check.py").write_text(CHECK)
-    given.write(".hermes/config.yaml", SETTINGS.format(
-        base=given.base, window=trial.window, in_place=str(trial.in_place).lower(),
+    in_place = str(trial.in_place).lower()
+    if trial.threshold:
+        in_place += f"\n  threshold: {trial.threshold}\n  target_ratio: 0.1\n  protect_last_n: 4"
+        given.write(".config/foldaway/config.toml", '[compression]\nsave = "off"\n')
+    written = WRITES.format(base=given.base, model=WRITER) if trial.writes else ""
+    given.write(".hermes/config.yaml", written + SETTINGS.format(
+        base=given.base, window=trial.window, in_place=in_place,
         memory="foldaway" if trial.remembers else "''",
     ))  # fmt: skip
     before.update(contents(settings_files(AGENT, given.home)))
@@ -260,6 +281,10 @@ def prepare_home(
 
 
 def summary(trial: EngineTrial) -> str:
+    if trial.writes:
+        told = (("critical", FINDING, "m2"), ("decisions", INVENTED, ""))
+        names = ("section", "text", "source")
+        return json.dumps({"entries": [dict(zip(names, row, strict=True)) for row in told]})
     if trial.summary == "little":
         return "## Active Task\nThe user asked for checks of all regions. It goes on."
     return "## Critical Context\n" + "\n".join(map(fact, range(FACTS)))
@@ -288,11 +313,27 @@ def judged(trial: EngineTrial, folder: Path, whole: Sequence[Mapping[str, Any]])
         "refused": stub["invalid"], "first_fault": stub["first_fault"],
         "largest": stub["largest_tokens"], "bill": stub["bill"],
         "compactions": sum(map(shrinks, agents_of(bodies).values())),
+        "written": bool(bodies) and is_written(folder, bodies),
         "focused": bool(bodies) and all(lock(at).encode() in bodies[-1] for at in range(FACTS)),
         "kept": kept_share(bodies, whole) if whole and not trial.delegates else None,
         "remembered": b"From past sessions" in b"".join(bodies) and '"hits"' in answers,
         "recalled": '"result"' in answers and "kestrel_" in answers, **sessions_of(folder),
     }  # fmt: skip
+
+
+def is_written(folder: Path, bodies: Sequence[bytes]) -> bool:
+    """Return whether the model of Hermes' settings was asked, and what it found out is in the last
+    request of the work and in the last of all, and nothing that it invented is in any.
+    """
+    before = [body for body in bodies if QUESTION.encode() not in body]
+    rows = toolkit("judge").records(folder / "provider" / AGENT)
+    is_asked = any(row.get("model") == WRITER and not row.get("tools") for row in rows)
+    is_invented = any(INVENTED.encode() in body for body in bodies)
+    return (
+        is_asked
+        and all(FINDING.encode() in body for body in (before[-1], bodies[-1]))
+        and not is_invented
+    )
 
 
 def agents_of(bodies: Sequence[bytes]) -> dict[int, list[int]]:
@@ -328,12 +369,19 @@ def kept_share(bodies: Sequence[bytes], whole: Sequence[Mapping[str, Any]]) -> f
 def sessions_of(folder: Path) -> dict[str, Any]:
     place = folder / "home" / ".hermes" / "foldaway" / "sessions"
     if not place.exists():
-        return {"sessions": 0, "lineages": 0, "subagents": 0}
+        return {"sessions": 0, "lineages": 0, "subagents": 0, "automatic": 0}
     store = open_store(place)
     infos = store.sessions(SessionFilter(kind="any"), most=500).sessions
     made = {one.kind: max(two.compactions for two in infos if two.kind == one.kind)
             for one in infos}  # fmt: skip
+    views = [view for one in infos for view in store.views(one.id, lean=True) if view.report]
+    reports = [msgspec.json.decode(view.report, type=Report) for view in views]
     found = {
+        "automatic": sum(one.urgency in AUTOMATIC for one in reports),
+        "reports": [
+            (one.urgency, one.prompt_tokens, one.tokens_after, one.folded, one.summary_source.name)
+            for one in reports
+        ],
         "sessions": len(infos), "lineages": len({one.root_id for one in infos}),
         "subagents": sum(one.kind == "subagent" for one in infos),
         "compactions": sum(made.values()),
@@ -352,6 +400,12 @@ def broken(trial: EngineTrial, found: Mapping[str, Any]) -> list[str]:
         faults.append(f"ended with {found['ended']}")
     if trial.engine == "compressor":
         return faults
+    if found["automatic"] < trial.automatic:
+        faults.append(f"{found['automatic']} automatic compactions")
+    if trial.threshold and not is_threshold_kept(trial, found["reports"]):
+        faults.append(f"compacted at another size: {found['reports']}")
+    if trial.writes and not found["written"]:
+        faults.append("what the model found out is not in the record")
     if not found["restored"]:
         faults.append("the settings are not as before")
     if trial.resumes and not found["recalled"]:
@@ -367,9 +421,19 @@ def broken(trial: EngineTrial, found: Mapping[str, Any]) -> list[str]:
     return faults
 
 
+def is_threshold_kept(trial: EngineTrial, reports: Sequence[Sequence[Any]]) -> bool:
+    """Return whether each automatic compaction came at the threshold of Hermes' settings, within a
+    step."""
+    size = int(trial.threshold * trial.window)
+    sizes = [tokens for urgency, tokens, *_ in reports if urgency in AUTOMATIC]
+    return all(size <= tokens < 1.1 * size for tokens in sizes)
+
+
 WHOLE = {"modules": "whole", "log": "whole-log"}
-COLUMNS = ("requests", "summaries", "compactions", "refused", "largest", "bill", "kept", "recalled",
-           "sessions", "lineages", "seconds")  # fmt: skip
+AUTOMATIC = ("early", "soft", "hard")
+"""How urgent a compaction is that nobody asked for."""
+COLUMNS = ("requests", "summaries", "compactions", "automatic", "refused", "largest", "bill",
+           "kept", "recalled", "sessions", "lineages", "seconds")  # fmt: skip
 
 
 def tried(names: Sequence[str], keep: Path | None) -> int:

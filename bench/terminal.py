@@ -14,7 +14,7 @@ import select
 import sys
 import time
 
-SECONDS = 240.0
+SECONDS = 540.0
 
 
 def main(steps: list[list[str]], command: list[str]) -> int:

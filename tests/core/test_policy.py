@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway._core.policy import Policy, budget_for
+from foldaway._core.policy import Policy, budget_for, fit_budget
 from foldaway.errors import InvalidSetting
 
 
@@ -66,6 +66,19 @@ def test_a_summary_has_at_least_2_000_unless_its_most_is_less(
     assert (least, most) == bounds
     assert (budget.summary_room(0), budget.summary_room(10**9)) == bounds
     assert budget.summary_room(20_000, 100) == min(max(4_100, least), most)
+
+
+def test_the_newest_messages_stay_whole_in_half_of_the_room_before_the_threshold() -> None:
+    """A compaction that is made to save money leaves no more; one that is due leaves them whole as
+    long as the result has at most half of the threshold, and in a size that was asked for it is
+    half of the room again."""
+    budget = budget_for(Policy(), 200_000)
+    assert budget.protected_tokens(100_000, 10_000, 20_000) == 30_000
+    assert fit_budget(budget, 100_000).protected_tokens(100_000, 10_000, 20_000) == 30_000
+    assert budget.protected_tokens(40_000, 2_000, 8_000) == 14_000
+    assert fit_budget(budget, 40_000).protected_tokens(40_000, 2_000, 8_000) == 4_000
+    asked = budget_for(Policy(), 200_000, target_tokens=30_000)
+    assert asked.protected_tokens(100_000, 10_000, 20_000) == 10_000
 
 
 def test_a_policy_that_was_stored_by_an_older_version_is_read() -> None:

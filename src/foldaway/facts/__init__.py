@@ -8,6 +8,7 @@ from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.facts.dialogue.cues import language_of
+    from foldaway.facts.dialogue.statements import due_later
     from foldaway.facts.dialogue.text import sentences, words_of
     from foldaway.facts.effects.calls import ToolUse, use_of
     from foldaway.facts.effects.effect import normalize
@@ -76,6 +77,7 @@ __getattr__ = import_later(
     __name__,
     {
         "dialogue.cues": "language_of",
+        "dialogue.statements": "due_later",
         "dialogue.text": "sentences words_of",
         "effects.calls": "ToolUse use_of",
         "effects.effect": "normalize",

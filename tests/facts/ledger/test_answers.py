@@ -178,6 +178,7 @@ def test_what_was_due_later_is_taken_up_by_a_newer_request(ledger_of: LedgerOf) 
     "Fix the error that shows up later in the log.", "After each change run the tests.",
     "Después de cada cambio ejecuta las pruebas.",
     "```\nLater also this.\n```", "The later versions fail.", "See what comes after that.",
+    "When you are done, summarize it.",
 ])  # fmt: skip
 def test_what_is_due_now_is_not_due_later(text: str) -> None:
     """A preposition, an adjective, code, and a word inside a clause postpone nothing."""

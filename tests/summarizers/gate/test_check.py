@@ -105,6 +105,21 @@ def test_an_ask_stands_in_the_users_words(planned: Planned) -> None:
     assert made.dropped == 0
 
 
+def test_what_is_only_due_later_is_not_told_as_answered(planned: Planned) -> None:
+    """Though a reply came to the message in which it stands."""
+    log = talk(
+        user("Begin."), assistant("Yes."),
+        user("Fix the login redirect. Later also update the changelog."), assistant("Fixed."),
+        user("Thanks."),
+    ).messages  # fmt: skip
+    rows = ("Fix the login redirect.", "Later also update the changelog.")
+    made = checked(planned, log, pending=[(row, "m2") for row in rows])
+    assert told(made, "pending") == [
+        ("The user wrote (answered): Fix the login redirect.", "m2"),
+        ("The user wrote: Later also update the changelog.", "m2"),
+    ]
+
+
 def test_half_a_sentence_cannot_turn_an_ask_around(planned: Planned) -> None:
     """Quoted words come back with the whole sentence in which they stand."""
     made = checked(planned, pending=[('"delete the production database"', "m0")])

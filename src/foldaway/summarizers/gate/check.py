@@ -31,7 +31,17 @@ from msgspec.structs import replace
 
 from foldaway._core import read_words
 from foldaway.errors import SummarizerFailed
-from foldaway.facts import SECTIONS, Entry, Name, Section, Summary, names_in, sentences, words_in
+from foldaway.facts import (
+    SECTIONS,
+    Entry,
+    Name,
+    Section,
+    Summary,
+    due_later,
+    names_in,
+    sentences,
+    words_in,
+)
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.summarizers.gate.evidence import (
     MARKS,
@@ -165,7 +175,8 @@ class _Gate:
     def _as_ask(self, found: UserQuote) -> str:
         phrases, ask = self._phrases, found.ask
         lead = phrases.first_request if ask.label == self._first else phrases.user_wrote
-        state = f" ({phrases.answered})" if ask.answered else ""
+        is_over = ask.answered and not due_later(found.text)
+        state = f" ({phrases.answered})" if is_over else ""
         return f"{lead}{state}: {found.text}"
 
     def _is_known_file(self, text: str) -> bool:
