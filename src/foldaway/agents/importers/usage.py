@@ -8,7 +8,6 @@ from typing import Any
 from foldaway._core import read_table
 from foldaway.agents.importers.files import fields, seconds, text
 from foldaway.agents.importers.imported import AnswerUsage
-from foldaway.facts import read_table
 from foldaway.transcript import Payload
 
 _NAMES = read_table("usage", dict[str, tuple[str, ...]], "foldaway.agents.importers")
