@@ -42,7 +42,7 @@ FOLDAWAY_HOME="$out/home"
 export FOLDAWAY_HOME
 step import "$out/session.json"
 [ "$status" -eq 0 ]
-step search "permission denied" --most 2
+step search "cannot use" --most 2
 [ "$status" -eq 0 ]
 session=$("$foldaway" sessions list --json | grep -o '"session":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
 step sessions compact "$session" --context-length 64000

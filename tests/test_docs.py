@@ -300,6 +300,20 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
             parse(Command(one).words[1:], click.NoSuchOption)
 
 
+def test_what_is_searched_in_examples_is_in_the_session_of_the_demo() -> None:
+    """Whoever types a search of README, help or a start page after `make demo` finds something."""
+    pages = [ROOT / "README.md", ROOT / "docs" / "cli.md", *(ROOT / "docs").glob("start-*.md")]
+    pages += [ROOT / "docs" / "sessions.md", ROOT / "examples" / "demo.sh"]
+    found = {
+        phrase: page.name
+        for page in pages
+        for phrase in re.findall(r'^ *(?:foldaway|step) search "([^"]*)"', page.read_text(), re.M)
+    }
+    session = gzip.decompress((ROOT / "examples" / "session.json.gz").read_bytes()).decode().lower()
+    assert found
+    assert {phrase: page for phrase, page in found.items() if phrase.lower() not in session} == {}
+
+
 def test_the_navigation_has_every_page_of_the_site_once() -> None:
     """`make docs` fails on a page that mkdocs.yml does not name; this says so without MkDocs."""
     hooks = runpy.run_path(str(ROOT / "docs" / "site_hooks.py"))
@@ -388,11 +402,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def agent_lines() -> Iterator[dict[str, Any]]:
-    """Yield a session of Claude Code in which a connection is refused, long enough to compact."""
+    """Yield a session of Claude Code with an error of a compiler, long enough to compact."""
     before = None
     for number in range(120):
         asked = number % 2 == 0
-        text = f"Why is connection {number} refused? " if asked else f"Port {number} is closed. "
+        text = f"Why cannot use x{number}? " if asked else f"The type of x{number} differs. "
         said: dict[str, Any] = {"role": "user" if asked else "assistant", "content": text * 40}
         if not asked:
             said |= {"model": "claude-sonnet-4-5", "id": f"msg_{number}", "usage": {

@@ -138,11 +138,16 @@ def _paths() -> list[str]:
 
 
 def test_help_groups_the_commands(foldaway: Any) -> None:
-    """By what they are for; what only agents call comes last."""
+    """In six groups by what they are for, at most 28; what programs call, and what another command
+    names, is not listed, and works.
+    """
     text = foldaway("--help").text
-    places = [text.index(f"\n{title}:\n") for title in GROUPS]
-    assert places == sorted(places)
-    assert list(GROUPS)[-1] == "For agents to call"
+    *groups, (title, hidden) = GROUPS.items()
+    places = [text.index(f"\n{name}:\n") for name, _ in groups]
+    assert (title, len(groups), places) == ("", 6, sorted(places))
+    assert sum(len(names) for _, names in groups) <= 28
+    assert not re.search(rf"^  ({'|'.join(hidden)}) ", text, re.M)
+    assert all(foldaway(name, "--help").code == 0 for name in hidden)
 
 
 def test_the_help_in_the_documents_is_the_help_of_the_program() -> None:

@@ -17,59 +17,58 @@ from foldaway._core import __version__
 from foldaway.errors import FoldawayError
 
 GROUPS = {
-    "See what your agents use": {
+    "See": {
         "usage": "Show what your agents used: tokens, cache and cost.",
         "watch": "Follow the running session: fill of the window, next compaction, cost.",
         "open": "Open the inspector in a browser: what was spent, and what the model saw.",
         "inspect": "Show where the context of a transcript goes.",
         "brief": "Print the record of a session, or open another agent with it.",
     },
-    "Make conversations smaller": {
+    "Shrink": {
         "compress": "Make a transcript smaller; the originals can be restored.",
         "undo": "Restore a transcript as it was before it was compressed.",
         "recall": "Print the originals behind a reference.",
-        "diff": "Show what became of every message.",
-        "reduce": "Shrink one text to a token budget, by its kind.",
+        "diff": "Show what happened to each message.",
+        "reduce": "Shrink a log, diff or JSON to a token budget.",
         "redact": "Write a text without its secrets.",
     },
-    "Run agents": {
+    "Run": {
         "run": "Run a coding agent with a gateway in front of its provider.",
         "serve": "Serve as a gateway between agents and their providers.",
         "install": "Install into coding agents: hooks, plug-ins, MCP server, status line.",
-        "uninstall": "Remove from coding agents what `foldaway install` wrote.",
         "chat": "Chat with a model; the conversation never outgrows its window.",
-        "mcp": "Serve past sessions to agents, through MCP.",
     },
-    "Keep sessions": {
+    "Keep": {
         "import": "Import the sessions of other agents on this machine.",
-        "sessions": "List, show, compact, undo, export and delete kept sessions.",
+        "sessions": "List, show, compact, undo, export and delete stored sessions.",
         "search": "Find a text in all past sessions, or in a file of originals.",
         "memory": "List, add, edit, remove, search and restore what is remembered.",
+        "config": "Show, write and check settings, and trust those of a folder.",
+        "doctor": "Check the store, memory, settings and installed packages.",
     },
-    "Speak with providers": {
+    "Providers": {
         "check": "Check transcripts against a provider's rules.",
         "repair": "Repair what breaks a provider's rules.",
         "convert": "Write a transcript in another dialect.",
-        "rules": "List the rules of the providers.",
     },
-    "Measure": {
+    "Prove": {
         "plan": "Say whether to compact a transcript now, and why.",
         "simulate": "Replay sessions and show what each strategy would cost.",
         "lab": "Measure what compaction keeps, on your own sessions.",
         "trajectories": "Make finished runs fit a training window, in batches.",
     },
-    "Set up": {
-        "config": "Show, write and check settings, and trust those of a folder.",
-        "doctor": "Check the store, memory, settings and installed packages.",
+    "": {
+        "uninstall": "Remove from coding agents what `foldaway install` wrote.",
+        "mcp": "Serve past sessions to agents, through MCP.",
+        "rules": "List the rules of the providers.",
         "completion": "Print the completion script of a shell.",
-    },
-    "For agents to call": {
         "follow": "Follow the list of an agent for its plug-in; `foldaway install` sets it up.",
         "hook": "Answer a hook of a coding agent; `foldaway install` sets it up.",
-        "statusline": "Print the status line of an agent from the JSON that it gives.",
+        "statusline": "Print a status line from the agent's JSON on standard input.",
     },
 }
-"""Under each heading of the help, the name of a command and what it does."""
+"""Under each heading of the help, the name of a command and what it does; those under none are not
+listed: other commands name them, or programs call them."""
 _FILES = {
     "diff": "inspect",
     "hook": "follow",
@@ -198,6 +197,8 @@ class CommandGroup(click.Group):
         """Write the names and the first line of their help, under their headings."""
         width = max(map(len, self.list_commands(ctx)))
         for title, names in self.headings(ctx).items():
+            if not title:
+                continue
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), self.sentence(name)) for name in names])
 
@@ -322,7 +323,7 @@ def foldaway(context: click.Context, as_json: bool) -> int:
     \b
     foldaway                                 what your agents used
     foldaway import                          import the sessions of your agents
-    foldaway search "connection refused"     find a text in all of them
+    foldaway search "cannot use"             find a text in all of them
     foldaway compress session.json -o small.json
     foldaway check session.json              is it a list that the provider accepts?
     foldaway repair session.json -o out.json repair it without inventing content

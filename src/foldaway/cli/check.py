@@ -62,7 +62,7 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
     session by its id, the beginning or end of it, its title, or `last`; - is standard input. All
     commands that take a conversation read it so. Lines of an agent's file that belong to one answer
     count as one. All files are checked; the worst one decides the exit code: 0 valid, 1 rules are
-    broken, 2 not readable.
+    broken, 2 not readable. `foldaway rules` lists the rules.
 
     \b
     foldaway check session.json

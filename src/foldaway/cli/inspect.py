@@ -201,7 +201,7 @@ def _duplicates(picture: Picture, rows: Sequence[Copies]) -> None:
 @dialect_option
 @json_option
 def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
-    """Show what became of every message.
+    """Show what happened to each message.
 
     BEFORE and AFTER each contain one transcript of the same dialect. Kept messages have the same
     payload; rewritten ones are recognized by their ids or last words. The other messages of

@@ -37,7 +37,7 @@ DEFAULT_TOKENS = 2_000
 def reduce(
     file: str, kind: str | None, tokens: int, reducer: str | None, output: str, as_json: bool
 ) -> int:
-    """Shrink one text to a token budget, by its kind.
+    """Shrink a log, diff or JSON to a token budget.
 
     FILE is any text, such as the output of a tool, - being standard input, gzip too. Errors,
     failing tests, changed files, counts and status stay before everything else; the result says

@@ -59,10 +59,10 @@ def search(
     code is 1 if nothing is found.
 
     \b
-    foldaway search connection refused
-    foldaway search "connection refused" --project . --since "last month"
+    foldaway search timeout
+    foldaway search "cannot use" --project . --since "last month"
     foldaway search '"exit code 137" deploy*' --source claude-code --since 2026-01-01
-    foldaway search "connection refused" --originals small.json.originals.jsonl
+    foldaway search "cannot use" --originals small.json.originals.jsonl
     """
     text = " ".join(words)
     if originals is not None:

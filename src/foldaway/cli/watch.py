@@ -264,7 +264,7 @@ def _cost(state: LiveState) -> str:
 
 @click.command()
 def statusline() -> int:
-    """Print the status line of an agent from the JSON that it gives.
+    """Print a status line from the agent's JSON on standard input.
 
     For the `statusLine` setting of Claude Code, which gives JSON on standard input:
 

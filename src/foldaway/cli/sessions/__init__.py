@@ -9,7 +9,7 @@ import click
 from foldaway.cli import LazyGroup
 
 COMMANDS = {
-    "list": "List kept sessions, the last used first.",
+    "list": "List stored sessions, the last used first.",
     "show": "Show a session: what it is, its compactions, cache misses and cost.",
     "tree": "Draw the lineage of a session.",
     "read": "Print a session: its first and last messages, or all of it.",
@@ -47,7 +47,7 @@ def _load(name: str) -> object:
 
 @click.group(cls=LazyGroup, groups={"Commands": COMMANDS}, load=_load)
 def sessions() -> None:
-    """List, show, compact, undo, export and delete kept sessions.
+    """List, show, compact, undo, export and delete stored sessions.
 
     A session is named by its id, by the beginning of it, or by the id that the agent gave it.
 

@@ -62,7 +62,7 @@ _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
 @store_options
 @json_option
 def list_sessions(words: Sequence[str], as_json: bool, **given: Any) -> int:
-    """List kept sessions, the last used first.
+    """List stored sessions, the last used first.
 
     WORDS narrow the list to sessions whose title or first request contains them literally. With
     --json there is one object: `sessions`, and `next`, the value for --after ("" at the end).
