@@ -41,7 +41,7 @@ def compacted(sessions: dict[str, SessionInfo]) -> SessionInfo:
 def test_every_page_is_whole_in_every_look(
     visitor: Any, sessions: dict[str, SessionInfo], compacted: SessionInfo, size: str, theme: str
 ) -> None:
-    """No script error, no other host, nothing wider than the screen, nothing serious by axe."""
+    """No script error, no other host, nothing wider than the screen, nothing found by axe."""
     address = f"/inspector/session/{compacted.id}"
     paths = ["/inspector", "/inspector/sessions", "/inspector/search?q=error", "/inspector/live",
              "/inspector/lab", f"{address}?show=view", f"{address}/compaction",

@@ -441,8 +441,9 @@ def test_no_saving_is_claimed_for_what_the_gateway_would_leave_alone(
         lines[-2]["parentUuid"], lines[-1]["parentUuid"] = f"q{at - 1}", f"a{at}"
     put_lines(home, "claude-code", "a.jsonl", lines)
     (seen,) = foldaway("--json").reports
-    assert seen["simulated_sessions"] == 1
-    assert seen["simulated_cost_with_foldaway"] == seen["simulated_cost"] > 0
+    (one,) = seen["replayed"]
+    assert one["replayed_with_foldaway"] == one["replayed"] > 0
+    assert one["expected"] == one["paid"] == seen["total"]["cost"] > 0
     assert "It would have saved nothing" in foldaway().text
 
 

@@ -194,25 +194,24 @@ def _compactions(picture: Picture, made: Overview) -> None:
 
 
 def _saving(picture: Picture, made: Overview) -> None:
-    if not made.simulated_cost:
+    if not made.replayed:
         return
     picture.paragraph(("\nWith Foldaway", "bold"))
-    share = 1 - made.simulated_cost_with_foldaway / made.simulated_cost
-    sessions = count_of(made.simulated_sessions, "session")
+    share = 1 - made.expected / made.paid
+    sessions = count_of(len(made.replayed), "session")
     if share < LEAST_SHARE:
         said = f"It would have saved nothing: your largest {sessions} did not grow enough."
     else:
         said = (
             f"{share:.0%} less for your largest {sessions}: "
-            f"{money(made.simulated_cost)} {picture.arrow} "
-            f"{money(made.simulated_cost_with_foldaway)} in a replay through its gateway."
+            f"{money(made.paid)} {picture.arrow} {money(made.expected)}."
         )
     picture.paragraph(said, indent=2)
     picture.paragraph(
         (
-            "a simulation with estimated tokens, list prices and a cache that never expires; as "
-            f"recorded they cost {money(made.simulated_recorded_cost)}. It counts money, not what "
-            "a compaction loses.",
+            "the first is the recorded cost; the second is that times what two replays of each "
+            "session cost, with Foldaway and as it was, with estimated tokens, list prices and a "
+            "cache that never expires. It counts money, not what a compaction loses.",
             "dim",
         ),
         indent=2,

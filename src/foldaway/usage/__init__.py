@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         kind_of_role,
     )
     from foldaway.usage.live import LiveState, SessionFile, live_state, usual_threshold, window_for
-    from foldaway.usage.overviews import Overview, overview
+    from foldaway.usage.overviews import Overview, ReplayedSession, overview
     from foldaway.usage.reading import Judgement, UsageReader, count_stored_session
     from foldaway.usage.record import SpentSession, answers_of
     from foldaway.usage.requests import (
@@ -51,7 +51,7 @@ __getattr__ = import_later(
     {
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
         "live": "LiveState SessionFile live_state usual_threshold window_for",
-        "overviews": "Overview overview",
+        "overviews": "Overview ReplayedSession overview",
         "reading": "Judgement UsageReader count_stored_session",
         "record": "SpentSession answers_of",
         "requests": "RequestRow RequestTotals SessionDetails conversation_usage recorded_usage "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -36,6 +36,19 @@ class PromptShare(Struct, frozen=True):
     share: float
 
 
+class ReplayedSession(Struct, frozen=True, kw_only=True):
+    """A session that was replayed, in dollars: the bill times what Foldaway changes in a replay."""
+
+    agent: str
+    source_id: str
+    paid: float
+    """By what the agent recorded: the baseline."""
+    replayed: float
+    replayed_with_foldaway: float
+    expected: float
+    """What it would have cost with Foldaway."""
+
+
 class Overview(Struct, frozen=True, kw_only=True):
     """Everything that `foldaway` shows."""
 
@@ -59,15 +72,21 @@ class Overview(Struct, frozen=True, kw_only=True):
     files_used_later: int
     files_named: int
     """Of the files that the agents used after a compaction, those that its summary names."""
-    simulated_sessions: int
-    simulated_recorded_cost: float
-    """What these sessions, the largest recent ones, cost by what the agents recorded."""
-    simulated_cost: float
-    """What they cost as they were, and below with Foldaway; both are simulated."""
-    simulated_cost_with_foldaway: float
+    replayed: list[ReplayedSession]
+    """The largest recent sessions, the dearest first, if they have a bill."""
     commands: list[str]
     not_read: int
     """Files that could not be read."""
+
+    @property
+    def paid(self) -> float:
+        """What the sessions that were replayed cost, by what the agents recorded."""
+        return sum(one.paid for one in self.replayed)
+
+    @property
+    def expected(self) -> float:
+        """What they would have cost with Foldaway."""
+        return sum(one.expected for one in self.replayed)
 
 
 def overview(
@@ -82,7 +101,6 @@ def overview(
     """Return the whole picture; `is_stored` tells whether sessions were imported before."""
     times = [row.time for row in rows if row.time is not None]
     prompts = [one.prompts for one in sessions]
-    simulated = {(one.agent, one.source_id) for one in judged if one.usd_as_it_was > 0}
     return Overview(
         total=sum_of(rows),
         first=min(times, default=None),
@@ -100,15 +118,36 @@ def overview(
         judged_compactions=sum(one.compactions for one in judged),
         files_used_later=sum(one.used_later for one in judged),
         files_named=sum(one.named for one in judged),
-        simulated_sessions=len(simulated),
-        simulated_recorded_cost=round(
-            sum(row.cost or 0.0 for row in rows if row.session.key in simulated), 6
-        ),
-        simulated_cost=round(sum(one.usd_as_it_was for one in judged), 6),
-        simulated_cost_with_foldaway=round(sum(one.usd_with_foldaway for one in judged), 6),
+        replayed=replayed_sessions(rows, judged),
         commands=commands_for(rows, is_stored=is_stored),
         not_read=problems,
     )
+
+
+def replayed_sessions(
+    rows: Iterable[CountedAnswer], judged: Iterable[Judgement]
+) -> list[ReplayedSession]:
+    """Return the sessions that were replayed and have a bill, the dearest first.
+
+    A replay has estimated tokens, a cache that stays warm and today's prices, so its dollars are
+    not those of the bill. Only the quotient of two replays is used.
+    """
+    paid: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for row in rows:
+        paid[row.session.key] += row.cost or 0.0
+    found = [
+        ReplayedSession(
+            agent=one.agent,
+            source_id=one.source_id,
+            paid=round(bill, 6),
+            replayed=one.usd_as_it_was,
+            replayed_with_foldaway=one.usd_with_foldaway,
+            expected=round(bill * one.usd_with_foldaway / one.usd_as_it_was, 6),
+        )
+        for one in judged
+        if one.usd_as_it_was > 0 and (bill := paid[one.agent, one.source_id]) > 0
+    ]
+    return sorted(found, key=lambda one: -one.paid)
 
 
 def _with_silent(found: list[UsageRow], sessions: Iterable[SpentSession]) -> list[UsageRow]:

@@ -231,6 +231,7 @@ def count_stored_session(
     turns = turns or usage_in(own)
     calls = [turn.position for turn in turns]
     views = [at for at, turn in enumerate(turns) if at and turn.view != turns[at - 1].view]
+    compacted = [at for at in views if turns[at].view > turns[at - 1].view]  # not an undo
     generated = [at for at, row in enumerate(rows) if row.generated]
     first = turns[0].input_tokens if turns else 0
     return SpentSession(
@@ -247,7 +248,7 @@ def count_stored_session(
                 turn,
                 mark_of(info.source, info.id, messages, turn),
                 model=turn.model or info.model,
-                follows_compaction=at in views,
+                follows_compaction=at in compacted,
             )
             for at, turn in enumerate(turns)
         ),

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 from tests.gateway.inspector.conftest import SECRET, Pages, talk
 from tests.gateway.inspector.native import MODEL, Visit, visit, write_session
@@ -262,6 +263,54 @@ def test_a_compaction_is_counted_once_and_for_whom_made_it(tmp_path: Path) -> No
     assert " 1 compaction " in said
     assert "1 compaction by Foldaway made" in said
     assert "by the agents" not in said
+
+
+def test_the_first_sentence_says_what_was_spent_saved_and_lost(tmp_path: Path) -> None:
+    """Only what is known, and what is not known is said."""
+    with open_store(tmp_path / "home") as store:
+        session = Session(store, "long", context_length=8_000, model=MODEL)
+        session.append(*talk(30))
+        session.used({"prompt_tokens": 6_000, "completion_tokens": 40})
+        assert session.compact(force=True).status == "compacted"
+        with visit(store, [], tmp_path / "cache") as made:
+            said = text_of(made.get("/inspector"))
+        assert "You spent $0.02 ." in said
+        assert "What compaction saved is not known: no request" in said
+        for _ in range(40):
+            session.append(*talk(1))
+            session.used({"prompt_tokens": 2_000, "completion_tokens": 40})
+        with visit(store, [], tmp_path / "cache") as made:
+            said = text_of(made.get("/inspector"))
+        (saved,) = re.findall(r"You spent \$0\.28 , and compaction saved \$(\d\.\d\d) \.", said)
+        assert float(saved) > 0
+        assert "Saved: estimated, for 1 of 1 compaction by Foldaway." in said
+        assert "lost" not in said
+        assert "What Foldaway folded can be opened and recalled." in said
+
+
+def test_what_a_compaction_of_an_agent_lost_is_told_if_it_is_known(tmp_path: Path) -> None:
+    """Files that it used later and that its summary does not name."""
+    path = write_session(tmp_path / "files", "one", "red zebra", "and then", "at last")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[4] |= {"isCompactSummary": True}
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with visit(None, [tmp_path / "files"], tmp_path / "cache") as made:
+        said = text_of(made.get("/inspector"))
+        assert "1 compaction by the agents" in said
+        assert "in their summaries" not in said
+        reader = made.server.spending
+        assert reader.spending
+        reader.spending = replace(
+            reader.spending,
+            memory={},
+            overview=replace(
+                reader.spending.overview, judged_compactions=1,
+                files_used_later=3, files_named=2,
+            ),
+        )  # fmt: skip
+        said = text_of(made.get("/inspector"))
+    assert "; 1 file that agents needed was lost in their summaries." in said
+    assert "Lost: looked for in 1 compaction by the agents themselves." in said
 
 
 def test_without_any_session_the_page_says_what_to_do(tmp_path: Path) -> None:

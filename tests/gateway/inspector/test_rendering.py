@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.agents.importers import read_file
-from foldaway.gateway.inspector.code import code_block, diff_block, edit_lines, indent
+from foldaway.gateway.inspector.code import code_block, diff_block, edit_lines, indent, word_diff
 from foldaway.gateway.inspector.markdown import markdown
 from foldaway.gateway.inspector.rendering import MOST_PARTS, one_line, render_message
 from foldaway.gateway.inspector.safe_text import (
@@ -239,6 +239,49 @@ def test_an_edit_shows_all_of_the_old_and_the_new_text(old: str, new: str) -> No
     for signs, text in ((" -", old), (" +", new)):
         found = "\n".join(line.text[1:] for line in lines if line.text[0] in signs)
         assert found == text.removesuffix("\n")
+
+
+@given(TEXTS, TEXTS)
+@example("a b c d e", "a b x d e")
+@example("word " * 300, "word other " * 150)
+def test_a_diff_of_words_has_all_of_both_texts(old: str, new: str) -> None:
+    """What stays and goes is the old text; what stays and comes is the new one."""
+    rendering = Rendering(as_it_is, lambda reference: "", "")
+    html = word_diff(old, new, rendering)
+    inner = html.removeprefix('<pre class="text word-diff">').removesuffix("</pre>")
+    for gone, text in (("ins", old), ("del", new)):
+        bare = re.sub(rf"<{gone}>.*?</{gone}>", "", inner, flags=re.DOTALL)
+        assert re.sub("</?(?:ins|del)>", "", bare) == rendering.mark_up(text)
+
+
+def test_a_diff_of_words_keeps_runs_together() -> None:
+    """One common word between two changes is not shown as unchanged: nobody could read that."""
+    html = word_diff("one two three of four", "one 2 3 of 4", Rendering(as_it_is, str, ""))
+    assert "one <del>two three of four</del><ins>2 3 of 4</ins>" in html
+
+
+def test_a_diff_of_words_that_repeat_costs_little() -> None:
+    """Whoever wrote the message: its page opens."""
+    old, new = "a " * 3_000, "".join(f"{at} " if at % 2 else "a " for at in range(3_000))
+    rendering = Rendering(as_it_is, str, "")
+    usual = cost(lambda: word_diff("".join(f"{at} " for at in range(3_000)), old, rendering))
+    for texts in ((old, new), (new, old), (old, new[:600]), (new[:600], old)):
+        assert cost(lambda texts=texts: word_diff(*texts, rendering)) < usual * MANY
+
+
+@given(st.lists(st.integers(1, 6), max_size=12))
+def test_headings_go_down_one_level_at_a_time(levels: list[int]) -> None:
+    """Whatever was written: a screen reader finds no gap below the heading of the message."""
+    text = "\n\n".join(f"{'#' * level} heading" for level in levels)
+    shown = [3, *(int(one) for one in re.findall(r"<h(\d)", render(Text(text))))]
+    assert len(shown) == len(levels) + 1
+    assert all(3 < one <= before + 1 for before, one in pairwise(shown))
+
+
+def test_underscores_of_names_are_not_lost() -> None:
+    """A path or a name is shown letter for letter, also outside of code."""
+    html = render(Text("see src/__init__.py and _private_ in **__main__**"))
+    assert "see src/__init__.py and _private_ in <strong>__main__</strong>" in html
 
 
 @given(TEXTS, TEXTS, st.integers(0, 7))

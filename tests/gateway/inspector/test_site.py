@@ -125,6 +125,7 @@ def test_an_unknown_session_is_a_page_that_says_so(pages: Pages, name: str) -> N
 
 @pytest.mark.parametrize(
     "path", ["?at=x", "/compaction/99", "/compaction/x", "/compaction/own-3", "/message/999",
+             "/compaction/1/message?side=after&at=99",
              "/reference/fa-0000000000", "/rows?start=x"],
 )  # fmt: skip
 def test_a_wrong_address_within_a_session_is_not_found(pages: Pages, path: str) -> None:
@@ -135,7 +136,8 @@ def test_a_wrong_address_within_a_session_is_not_found(pages: Pages, path: str) 
 def test_secrets_are_hidden_and_one_is_shown_on_request(pages: Pages) -> None:
     """Every page hides them; a click with the key of the page shows one."""
     for path in ("", "?show=view", "/rows", "/message/2", "/compaction/1",
-                 "/compaction/1/lines?side=before", "/compaction/1/facts"):  # fmt: skip
+                 "/compaction/1/lines?side=before", "/compaction/1/message?side=before&at=2",
+                 "/compaction/1/facts"):  # fmt: skip
         assert SECRET not in pages.get(pages.address + path), path
     (mark,) = set(re.findall(r'data-mark="([^"]+)"', pages.get(f"{pages.address}/rows")))
     asked = {"position": 2, "mark": mark}

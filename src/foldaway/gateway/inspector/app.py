@@ -33,6 +33,7 @@ from foldaway.gateway.inspector.compaction_page import (
     compaction_page,
     facts_part,
     lines_part,
+    message_part,
     trial_page,
 )
 from foldaway.gateway.inspector.compare_pages import compare, lab_report, trial_state
@@ -84,6 +85,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (f"{ROOT}/session/{{id}}/compaction/{{name}}", compaction_page),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/export", to_export),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/lines", lines_part),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}/message", message_part),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/facts", facts_part),
 )
 """Every page, by its address."""

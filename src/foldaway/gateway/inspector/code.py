@@ -54,6 +54,10 @@ _LONGEST_LINE: Final = 2_000
 _MOST_ALIGNED: Final = 10_000
 """Pairs of changed lines up to which an edit is aligned line by line: 100 old and 100 new ones take
 20 ms at worst, and twice as many eight times as long."""
+_MOST_WORDS: Final = 3_000
+"""Words of a text that are compared with another: 20,000 characters; hostile ones take 0.4 s."""
+_LEAST_SAME = 3
+"""Words in a row that count as unchanged: single ones make a diff that nobody can read."""
 _DEEPEST_INDENT: Final = 20
 """Levels of JSON that are indented; deeper ones would leave no room for their text."""
 _MOST_GROWTH: Final = 4
@@ -226,6 +230,29 @@ def _lines(text: str) -> list[str]:
 
 def _sign(sign: str, lines: Iterable[str]) -> Iterator[DiffLine]:
     return (DiffLine(_SIGNS.get(sign, ""), sign + line) for line in lines)
+
+
+_WORD = re.compile(r"\S+\s*|\s+")
+
+
+def word_diff(old: str, new: str, rendering: Rendering) -> str:
+    """Return both texts as one, with the words marked that went and that came."""
+    both = [_WORD.findall(text)[:_MOST_WORDS] for text in (old, new)]
+    at = int(len(both[0]) >= len(both[1]))  # passes over words that the longer one repeats
+    words, others = both[at], both[1 - at]
+    end = ("equal", len(words), len(words), len(others), len(others))
+    html, changed = list[str](), ("", "")
+    for tag, *cuts in (*SequenceMatcher(None, words, others).get_opcodes(), end):
+        texts = "".join(words[cuts[0] : cuts[1]]), "".join(others[cuts[2] : cuts[3]])
+        is_end = cuts[0] == 0 or cuts[1] == len(words)
+        if tag == "equal" and (is_end or cuts[1] - cuts[0] >= _LEAST_SAME):
+            pairs = zip(("del", "ins"), changed, strict=True)
+            html += [f"<{one}>{rendering.mark_up(text)}</{one}>" for one, text in pairs if text]
+            html.append(rendering.mark_up(texts[0]))
+            changed = ("", "")
+        else:
+            changed = (changed[0] + texts[at], changed[1] + texts[1 - at])
+    return f'<pre class="text word-diff">{"".join(html)}</pre>'
 
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)

@@ -4,41 +4,58 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
+from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
+from starlette.responses import HTMLResponse
 
 from foldaway.caching import PriceList
+from foldaway.compaction import message_tokens
+from foldaway.gateway import NotThere
 from foldaway.gateway.inspector.agent_steps import agent_step
+from foldaway.gateway.inspector.code import word_diff
 from foldaway.gateway.inspector.compaction_steps import CompactionStep, StepPlace, StepTools, step
-from foldaway.gateway.inspector.rendering import one_line
+from foldaway.gateway.inspector.conversation import draw_body, read_messages
+from foldaway.gateway.inspector.rendering import one_line, render_message
+from foldaway.gateway.inspector.safe_text import Rendering
 from foldaway.gateway.inspector.session_page import MOST_EXPORTED, about
 from foldaway.gateway.inspector.session_sources import OpenedSession
 from foldaway.gateway.inspector.site import (
+    HEADERS,
     Answer,
     HtmlPage,
     Inspector,
     is_export,
     number,
+    plural,
     whole_number,
 )
-from foldaway.sessions import decode_rows
+from foldaway.gateway.inspector.summary_entries import PRESENT, SummarySection
+from foldaway.sessions import as_it_is, reveal_text
+from foldaway.transcript import Estimator, Message, Text
 
 LINES = 100
 """Lines of a side that are drawn at once."""
 _OWN = "own-"
-_SHOWN_FACTS = 40
+_SHOWN_FACTS = 12
 """Facts that are shown before somebody asks for the rest."""
 
 
 class PlaceLine(Struct, frozen=True, kw_only=True):
     """One message that the model saw, in a line."""
 
-    position: int | None
+    at: int
+    """Among the messages of its side."""
+    start: int
+    """In the log: the first message that it stands for."""
+    position: int | None = None
     """In the log; None for a summary."""
-    role: str
-    text: str
+    role: str = "summary"
+    text: str = ""
     tokens: int
     fate: str
     is_pinned: bool = False
@@ -58,13 +75,15 @@ def compaction_page(inspector: Inspector, request: Request) -> Answer:
         "counts": Counter(place.fate for place in found.before),
         "lines": LINES,
         "is_current": found.view is not None and found.view.current,
+        "record": _record(found),
+        "say": partial(_say, opened),
     }
     if whole:
         values |= {
             **_facts(found),
             "written": {
                 "before": list(_lines(opened, found.before[:MOST_EXPORTED])),
-                "after": list(_lines(opened, found.after[:MOST_EXPORTED], is_after=True)),
+                "after": list(_lines(opened, found.after[:MOST_EXPORTED])),
             },
         }
     return HtmlPage("compaction.html.j2", values)
@@ -80,11 +99,41 @@ def lines_part(inspector: Inspector, request: Request) -> Answer:
     """Return lines of one side of a compaction: `side` is before or after."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
     found = _step(opened, str(request.path_params["name"]), facts=False)
-    is_after = request.query_params.get("side") == "after"
-    places = found.after if is_after else found.before
+    side = "after" if request.query_params.get("side") == "after" else "before"
+    places = found.after if side == "after" else found.before
     start = number(request, "start", 0, most=len(places))
-    lines = list(_lines(opened, places[start : start + LINES], is_after=is_after))
-    return HtmlPage("lines.html.j2", {**about(opened), "lines": lines})
+    lines = list(_lines(opened, places[start : start + LINES], start))
+    values = {"lines": lines, "name": request.path_params["name"], "side": side}
+    return HtmlPage("lines.html.j2", {**about(opened), **values})
+
+
+def message_part(inspector: Inspector, request: Request) -> Answer:
+    """Return a message as it stood on one side of a compaction, or what was rewritten in it."""
+    opened = inspector.shelf.open(str(request.path_params["id"]))
+    found = _step(opened, str(request.path_params["name"]), facts=False)
+    at = number(request, "at", 0)
+    sides = (found.before, found.after)
+    places = sides[request.query_params.get("side") == "after"]
+    if at >= len(places):
+        raise NotThere(f"there is no message {at} on this side of the compaction")
+    place = places[at]
+    _, logged, calls = next(read_messages(opened, place.start, place.start + 1))
+    more = f"{opened.address}/message/{place.start}"
+    if place.fate != "rewritten":
+        html = draw_body(opened, place.message or logged, calls, "" if place.is_written else more)
+        return HTMLResponse(html, headers=HEADERS)
+    both = [
+        next(one for one in side if one.start == place.start and not one.is_written)
+        for side in sides
+    ]
+    rendering = Rendering(as_it_is, opened.reference_address, more)
+    messages = [one.message or logged for one in both]
+    was, now = (message_tokens(one, Estimator()) for one in messages)
+    old, new = (rendering.take(reveal_text(one, opened.api.show)) for one in messages)
+    html = f'<p class="dim">About {was:,} → {plural(now, "token")}</p>'
+    html += word_diff(old.text, new.text, rendering)
+    html += rendering.rest(max(old.left_chars, new.left_chars))
+    return HTMLResponse(html, headers=HEADERS)
 
 
 def facts_part(inspector: Inspector, request: Request) -> Answer:
@@ -124,35 +173,45 @@ def _pack(places: Sequence[StepPlace]) -> list[tuple[int, str]]:
 
 
 def _lines(
-    opened: OpenedSession, places: Sequence[StepPlace], *, is_after: bool = False
+    opened: OpenedSession, places: Sequence[StepPlace], first: int = 0
 ) -> Iterator[PlaceLine]:
-    """Yield messages in a line each; those that follow each other are read at once. The log has no
-    size of what a compaction rewrote, so after it there is none.
-    """
-    info, show = opened.info, opened.api.show
-    pins = {pin.position for pin in opened.store.pins(info.id)}
+    """Yield messages in a line each; `first` is the number of the first one on its side."""
+    pins = {pin.position for pin in opened.store.pins(opened.info.id)}
     real = [place.start for place in places if not place.is_written]
-    rows = opened.store.read(info.id, min(real), max(real) + 1) if real else []
-    wanted = set(real)
-    read = {
-        row.position: (row, message)
-        for row, message in zip(rows, decode_rows(rows, info.dialect), strict=True)
-        if row.position in wanted
-    }
-    for place in places:
+    rows = read_messages(opened, min(real), max(real) + 1) if real else ()
+    read = {row.position: (row, message) for row, message, _ in rows}
+    for at, place in enumerate(places, first):
+        tokens = message_tokens(place.message, Estimator()) if place.message else 0
+        line = PlaceLine(at=at, start=place.start, fate=place.fate, tokens=tokens)
         if place.is_written:
             count = place.stop - place.start
             text = f"Summary of #{place.start} to #{place.stop - 1}, {count:,} messages"
             if count == 1:  # one folded message, or the one in which the agent wrote its summary
                 text = f"Summary, at #{place.start}"
-            yield PlaceLine(position=None, role="summary", text=text, tokens=0, fate=place.fate)
+            yield replace(line, text=text)
             continue
         row, message = read[place.start]
-        yield PlaceLine(
+        yield replace(
+            line,
             position=place.start,
             role=row.role,
-            text=one_line(message, show),
-            fate=place.fate,
+            text=one_line(place.message or message, opened.api.show),
             is_pinned=place.start in pins,
-            tokens=0 if is_after and place.fate == "rewritten" else row.tokens,
+            tokens=tokens or row.tokens,
         )
+
+
+def _say(opened: OpenedSession, text: str) -> Markup:
+    """Return a text of the record, which has no secrets, as Markdown."""
+    message = Message("assistant", (Text(text),))
+    return render_message(message, show=as_it_is, address=opened.reference_address)
+
+
+def _record(found: CompactionStep) -> list[tuple[str, list[SummarySection]]]:
+    """Return the sections of the summary: the present state, and apart from it what happened."""
+    sections = found.summary.sections if found.summary else ()
+    groups = (
+        ("The present state", [one for one in sections if one.name in PRESENT]),
+        ("What happened", [one for one in sections if one.name not in PRESENT]),
+    )
+    return [group for group in groups if group[1]]

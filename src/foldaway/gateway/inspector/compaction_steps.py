@@ -17,7 +17,7 @@ from foldaway.gateway.inspector.summary_entries import ShownSummary, summary_in
 from foldaway.gateway.inspector.window_amounts import report_of
 from foldaway.lab import Sight, UsedLater
 from foldaway.sessions import Show, ViewRow, decode_rows, redactor_of
-from foldaway.stores import SessionInfo, Store, StoredView
+from foldaway.stores import SessionInfo, Store, StoredView, TurnUsage
 from foldaway.transcript import (
     Estimator,
     Folded,
@@ -42,6 +42,8 @@ class StepPlace(Struct, frozen=True, array_like=True, gc=False):
     fate: Fate
     is_written: bool = False
     """Whether a compaction wrote it: a summary."""
+    message: Message | None = None
+    """What stood there, if it is not the message of the log."""
 
 
 class CompactionStep(Struct, frozen=True, kw_only=True):
@@ -101,7 +103,10 @@ def step(
     sight = _sight(store, info, made)
     before, after = _places(sight.before, sight.after), _places(sight.after, sight.before, "added")
     report, state = report_of(made), _state(made)
-    sizes = _sizes(store, info, sight) if report is None else None
+    if report:
+        old, new = report.tokens_before, report.tokens_after
+    else:
+        old, new = _sizes(store, info, sight)
     shadow = "" if state is None or state.native is None else state.native.shadow
     return CompactionStep(
         session=info.id,
@@ -112,8 +117,8 @@ def step(
         report=report,
         messages_before=len(before),
         messages_after=len(after),
-        tokens_before=report.tokens_before if report else (sizes or (0, 0))[0],
-        tokens_after=report.tokens_after if report else (sizes or (0, 0))[1],
+        tokens_before=old,
+        tokens_after=new,
         is_estimated=True,
         categories=report.categories if report else (),
         before=before,
@@ -122,7 +127,9 @@ def step(
             sight.after, made.length, lambda: _ids(store, info, made.length), tools.show, shadow
         ),
         used_later=sight.facts_used_later(store, info, tools.show) if facts else UsedLater(),
-        balance=_balance_of_view(store, info, number, report, sizes, tools),
+        balance=balance_of_view(
+            store.usage(info.id), info, number, report, tools, max(old - new, 0)
+        ),
     )
 
 
@@ -148,18 +155,20 @@ def _sight(store: Store, info: SessionInfo, made: StoredView) -> Sight:
 def _places(view: View, other: View, gone: Fate = "folded") -> tuple[StepPlace, ...]:
     """Return the messages of a view with what they are in the other one."""
     forms, others = _forms(view), _forms(other)
-    written = {payload_bytes(one) for item in other.items for one in _written_messages(item)}
+    folds = [item.messages for item in other.items if isinstance(item, Folded)]
+    written = {payload_bytes(one) for messages in folds for one in messages}
     found: list[StepPlace] = []
     for item in view.items:
         if isinstance(item, Folded):
             for one in item.messages:
                 fate = "kept" if payload_bytes(one) in written else gone
-                found.append(StepPlace(item.start, item.stop, fate, is_written=True))
+                found.append(StepPlace(item.start, item.stop, fate, is_written=True, message=one))
             continue
         for at in range(item.start, item.stop):
             form = others[at] if at < len(others) else None
             fate = gone if form is None else "kept" if form == forms[at] else "rewritten"
-            found.append(StepPlace(at, at + 1, fate))
+            message = item.message if isinstance(item, Rewritten) else None
+            found.append(StepPlace(at, at + 1, fate, message=message))
     return tuple(found)
 
 
@@ -172,10 +181,6 @@ def _forms(view: View) -> list[bytes | None]:
         elif isinstance(item, Rewritten) and not is_on_arrival(item):
             forms[item.start] = payload_bytes(item.message)
     return forms
-
-
-def _written_messages(item: Item) -> Sequence[Message]:
-    return item.messages if isinstance(item, Folded) else ()
 
 
 def _sizes(store: Store, info: SessionInfo, sight: Sight) -> tuple[int, int]:
@@ -213,22 +218,20 @@ def _ids(store: Store, info: SessionInfo, length: int) -> dict[str, tuple[int, .
     return {name: tuple(places) for name, places in found.items()}
 
 
-def _balance_of_view(
-    store: Store,
+def balance_of_view(
+    turns: Sequence[TurnUsage],
     info: SessionInfo,
     number: int,
     report: Report | None,
-    sizes: tuple[int, int] | None,
     tools: StepTools,
+    spared: int = 0,
 ) -> StepBalance:
-    turns = store.usage(info.id)
+    """Return what a compaction of ours cost and saved; without a report, `spared` tokens."""
     first = next((at for at, one in enumerate(turns) if one.view == number), len(turns))
-    later = [one for one in turns[first:] if one.view == number]
-    old, new = sizes or (0, 0)
     return balance(
         turns[first - 1] if 0 < first < len(turns) else None,
-        later,
-        Spared(max(old - new, 0), is_measured=False),
+        [one for one in turns[first:] if one.view == number],
+        Spared(spared, is_measured=False),
         tools.prices,
         model=info.model,
         window=tools.window,

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from foldaway.gateway import NotThere
 from foldaway.gateway.inspector.safe_text import UNTITLED
 from foldaway.gateway.inspector.session_sources import OpenedSession, file_name_of
-from foldaway.gateway.inspector.site import HEADERS, Answer, HtmlPage, Inspector, moment, percent
+from foldaway.gateway.inspector.site import HEADERS, Answer, HtmlPage, Inspector, percent, when
 from foldaway.gateway.inspector.strategy_trials import TrialState
 from foldaway.gateway.inspector.timeline import timeline
 from foldaway.lab import (
@@ -128,7 +128,7 @@ def choices(inspector: Inspector) -> list[SessionChoice]:
 
 
 def _choice(agent: str, time: float | None, title: str) -> str:
-    return " · ".join(filter(None, (moment(time), agent, _cut(title))))
+    return " · ".join(filter(None, (when(time).striptags()[:10], agent, _cut(title))))
 
 
 def _cut(title: str) -> str:
@@ -170,7 +170,7 @@ def _facts(session: OpenedSession, details: SessionDetails) -> dict[str, str]:
     return {
         "Agent": info.source or "foldaway",
         "Model": info.model or next((turn.model for turn in details.turns if turn.model), ""),
-        "Started": moment(info.started),
+        "Started": when(info.started),
         "Messages": full(info.length),
         "Tokens of all messages": short(info.tokens),
         "Most used tools": tools,

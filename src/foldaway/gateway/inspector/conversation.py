@@ -50,7 +50,7 @@ class DrawnMessage(Struct, frozen=True, kw_only=True):
 def log_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Iterator[DrawnMessage]:
     """Yield messages of the log from `start` up to `stop`, each with what became of it."""
     pins = {pin.position for pin in opened.store.pins(opened.info.id)}
-    for row, message, calls in _read(opened, start, stop):
+    for row, message, calls in read_messages(opened, start, stop):
         fate = fates.at(row.position)
         yield _draw(opened, row, message, calls, fate, row.position, fate.kind, pins)
 
@@ -72,7 +72,7 @@ def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Ite
             yield from _summary_rows(opened, shown, first, folds)
             continue
         shift = fate.start - fate.shown_at
-        for row, message, calls in _read(opened, first + shift, last + shift):
+        for row, message, calls in read_messages(opened, first + shift, last + shift):
             said = item.message if isinstance(item, Rewritten) else message
             place = row.position - shift
             drawn = _draw(opened, row, said, calls, fate, place, fate.kind, pins)
@@ -105,7 +105,7 @@ def _summary_rows(
             fate="added",
             tokens=message_tokens(message, _ESTIMATE),
             originals=tuple(folds.get(place, ())),
-            html=_html(opened, message, {}, ""),
+            html=draw_body(opened, message, {}, ""),
         )
 
 
@@ -131,7 +131,7 @@ def _draw(
         summary_at=fate.summary_at,
         is_pinned=row.position in pins,
         is_generated=row.generated,
-        html=_html(opened, message, calls, f"{opened.address}/message/{row.position}"),
+        html=draw_body(opened, message, calls, f"{opened.address}/message/{row.position}"),
     )
 
 
@@ -141,7 +141,7 @@ def _speaker(message: Message) -> str:
     return "tool" if kinds == {ToolResult} else message.role
 
 
-def _read(
+def read_messages(
     opened: OpenedSession, start: int, stop: int
 ) -> Iterator[tuple[StoredMessage, Message, Mapping[str, ToolCall]]]:
     """Yield messages of the log with the calls that their results may answer."""
@@ -153,13 +153,10 @@ def _read(
         calls |= {part.id: part for part in message.parts if isinstance(part, ToolCall)}
 
 
-def _html(
+def draw_body(
     opened: OpenedSession, message: Message, calls: Mapping[str, ToolCall], more: str
 ) -> Markup:
+    """Return what a message says; `more` is the address of its whole text."""
     return render_message(
-        message,
-        show=opened.api.show,
-        calls=calls,
-        more=more,
-        address=lambda reference: f"{opened.address}/reference/{reference}",
+        message, show=opened.api.show, calls=calls, more=more, address=opened.reference_address
     )

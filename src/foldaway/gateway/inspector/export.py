@@ -20,23 +20,7 @@ from foldaway.gateway.inspector.static_files import file_of
 from foldaway.sessions import Show, as_it_is
 
 _ASSET: Final = re.compile(r"/inspector/static/[0-9a-f]{12}/([\w./-]+)")
-_VOID: Final = frozenset(
-    (
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "source",
-        "track",
-        "wbr",
-    )
-)
+_VOID: Final = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 _CONTROLS: Final = frozenset(("button", "input", "select", "textarea"))
 _GONE: Final = frozenset(("form", "iframe", "object", "embed", "base", "frame", "audio", "video"))
 _KEPT_OF_LINK: Final = ("class", "id", "title", "aria-label")
@@ -101,11 +85,11 @@ class _Exporter(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if self._skipped:
-            if tag == self._skipped[-1] and tag not in _VOID:
+            if tag == self._skipped[-1] and not _VOID.fullmatch(tag):
                 self._skipped.append(tag)
             return
         if self._is_left_out(tag, given):
-            if tag not in _VOID:
+            if not _VOID.fullmatch(tag):
                 self._skipped.append(tag)
             return
         self._write_start(tag, given)

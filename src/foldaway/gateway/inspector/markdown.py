@@ -52,6 +52,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", options)
     parser.enable(["table", "strikethrough"]).disable(["reference", "entity"])
     parser.inline.ruler.before("link", "secret", _read_secret)
+    parser.inline.ruler.before("emphasis", "underscore", _read_underscores)
     parser.validateLink = is_web_address  # pyright: ignore[reportAttributeAccessIssue]
     return parser
 
@@ -65,6 +66,16 @@ def _read_secret(state: StateInline, silent: bool) -> bool:
         state.push("text", "", 0).content = found[0]
     state.pos = found.end()
     return True
+
+
+def _read_underscores(state: StateInline, silent: bool) -> bool:
+    """Read underscores as text: `__init__.py` is a name, and a star does for what is emphasized."""
+    start = state.pos
+    while state.pos < state.posMax and state.src[state.pos] == "_":
+        state.pos += 1
+    if not silent and state.pos > start:
+        state.push("text", "", 0).content = state.src[start : state.pos]
+    return state.pos > start
 
 
 def _drops_cells(tokens: Sequence[Token], text: str) -> bool:
@@ -89,6 +100,7 @@ class _Html(RendererHTML):
     def __init__(self, rendering: Rendering) -> None:
         self._rendering = rendering
         self._links = 0
+        self._heading = _HEADING_SHIFT
         super().__init__()
 
     def text(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
@@ -143,14 +155,18 @@ class _Html(RendererHTML):
     def heading_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        """Open a heading below those of the page; its class has the level that was written."""
-        return f'<{_lower(tokens[idx])} class="level-{tokens[idx].tag[1:]}">'
+        """Open a heading below those of the page, no more than one level below the one before; its
+        class has the level that was written.
+        """
+        written = int(tokens[idx].tag[1:])
+        self._heading = min(written + _HEADING_SHIFT, self._heading + 1, 6)
+        return f'<h{self._heading} class="level-{written}">'
 
     def heading_close(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
         """Close a heading."""
-        return f"</{_lower(tokens[idx])}>\n"
+        return f"</h{self._heading}>\n"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Open a cell; its class has the alignment, which the parser has as a style."""
@@ -159,7 +175,3 @@ class _Html(RendererHTML):
         return f'<{token.tag} class="{escape(align)}">' if align else f"<{token.tag}>"
 
     td_open = th_open
-
-
-def _lower(heading: Token) -> str:
-    return f"h{min(int(heading.tag[1:]) + _HEADING_SHIFT, 6)}"

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from foldaway.gateway.inspector.markdown import markdown
 from foldaway.gateway.inspector.safe_text import Address, Rendering, first_words, label
 from foldaway.gateway.inspector.tool_calls import about_call, render_call, render_output, size_of
-from foldaway.reduction import body_start
+from foldaway.reduction import body_start, plural
 from foldaway.sessions import TOOL_CHARS, Show, as_it_is
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
@@ -107,7 +107,7 @@ def _result(part: ToolResult, calls: Mapping[str, ToolCall], rendering: Renderin
     others = [inner for inner in part.parts if not isinstance(inner, Text)]
     name = f'<bdi class="tool">{rendering.label(named, TOOL_CHARS) or "result"}</bdi>'
     failed = ' <strong class="failed">failed</strong>' if part.is_error else ""
-    size = f" <small>{size_of(text) if text or not others else _count(others)}</small>"
+    size = f" <small>{size_of(text) if text or not others else plural(len(others), 'part')}</small>"
     excerpt = rendering.take(text)
     output = excerpt.text[body_start(excerpt.text) :]
     first = first_words(output, as_it_is, _PREVIEW_CHARS)
@@ -121,10 +121,6 @@ def _result(part: ToolResult, calls: Mapping[str, ToolCall], rendering: Renderin
 
 def _result_text(part: ToolResult) -> str:
     return "\n".join(inner.text for inner in part.parts if isinstance(inner, Text))
-
-
-def _count(parts: Sequence[Part]) -> str:
-    return f"{len(parts):,} part{'' if len(parts) == 1 else 's'}"
 
 
 def _media(part: Media, rendering: Rendering) -> str:

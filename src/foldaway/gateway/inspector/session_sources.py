@@ -56,6 +56,10 @@ class OpenedSession(Struct, frozen=True):
         """The address of its page."""
         return f"/inspector/session/{self.info.id}"
 
+    def reference_address(self, reference: str) -> str:
+        """Return where a reference of its leads to."""
+        return f"{self.address}/reference/{reference}"
+
 
 def file_name_of(session: SpentSession) -> str:
     """Return the name of a session of a file in addresses; it says nothing about the file."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from datetime import datetime
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -242,12 +242,13 @@ def environment() -> Environment:
         "short": short,
         "full": full,
         "money": money,
-        "moment": moment,
-        "day": day,
+        "moment": when,
+        "day": partial(when, form=' data-as="day"'),
+        "noun": noun,
         "percent": percent,
         "json": as_json,
         "plural": plural,
-        "clock": clock,
+        "clock": partial(when, form=' data-as="clock"'),
         "signed_money": signed_money,
         "ending": ending,
     }
@@ -269,31 +270,23 @@ def as_json(value: Any) -> Markup:
     return Markup(text)
 
 
-def moment(time: float | None) -> str:
-    """Return a time as people write it, in the zone of this machine."""
-    return _format_time(time, "%Y-%m-%d %H:%M")
+def when(time: float | None, form: str = "") -> Markup:
+    """Return a time as an element, in UTC; a script writes it in words and in the reader's zone."""
+    try:
+        told = f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}" if time else ""
+    except (OverflowError, OSError, ValueError):
+        told = ""
+    return Markup(f'<time datetime="{told}"{form}>{told}</time>' if told else "")
 
 
-def day(time: float | None) -> str:
-    """Return the day of a time."""
-    return _format_time(time, "%Y-%m-%d")
-
-
-def clock(time: float | None) -> str:
-    """Return the time of day, with seconds."""
-    return _format_time(time, "%H:%M:%S")
+def noun(count: int, name: str) -> str:
+    """Return the noun for a number that is written elsewhere."""
+    return plural(count, name).partition(" ")[2]
 
 
 def signed_money(amount: float) -> str:
     """Return dollars that may be less than none."""
     return f"−{money(-amount)}" if amount <= -0.005 else money(max(amount, 0.0))
-
-
-def _format_time(time: float | None, form: str) -> str:
-    try:
-        return datetime.fromtimestamp(time).strftime(form) if time else ""
-    except (OverflowError, OSError, ValueError):
-        return ""
 
 
 def percent(share: float) -> str:

@@ -12,7 +12,9 @@ from msgspec import Struct, field
 
 from foldaway.caching import PriceList
 from foldaway.gateway.inspector.background_work import BackgroundWork
-from foldaway.sessions import ViewRow, name_in_words
+from foldaway.gateway.inspector.compaction_steps import StepTools, balance_of_view
+from foldaway.gateway.inspector.window_amounts import report_of
+from foldaway.sessions import ViewRow, as_it_is, name_in_words
 from foldaway.stores import SessionFilter, SessionInfo, Store
 from foldaway.usage import (
     CountedAnswer,
@@ -105,7 +107,7 @@ class SpendingReader:
         stored = self._reader.read_store(self._store, native, tell) if self._store else []
         prices = PriceList()
         answers = count_once(native, stored, prices)
-        looked = survey(self._store) if self._store else StoreSurvey()
+        looked = survey(self._store, prices) if self._store else StoreSurvey()
         by_key = {one.key: one for one in (*native, *stored)}
         if self.spending is None:
             self._keep(list(by_key.values()), answers, prices, [], looked)
@@ -167,6 +169,8 @@ class OwnCompaction(Struct, frozen=True):
     time: float
     tokens_before: int
     tokens_after: int
+    saved: float | None
+    """Dollars, by estimate; None if no request followed, or one has no price."""
 
 
 class StoreSurvey(Struct, frozen=True):
@@ -180,22 +184,24 @@ class StoreSurvey(Struct, frozen=True):
     """Without those that were undone."""
 
 
-def survey(store: Store) -> StoreSurvey:
+def survey(store: Store, prices: PriceList) -> StoreSurvey:
     """Look at all sessions of a store."""
-    keys: set[tuple[str, str]] = set()
+    keys, tools = set[tuple[str, str]](), StepTools(show=as_it_is, prices=prices)
     count, found = 0, list[OwnCompaction]()
     for info in _sessions(store):
         count += 1
         if info.source_id:
             keys.add((info.source, info.source_id))
         if info.compactions:
-            found += _compactions(store, info)
+            found += _compactions(store, info, tools)
     return StoreSurvey(frozenset(keys), count, tuple(found))
 
 
-def _compactions(store: Store, info: SessionInfo) -> Iterator[OwnCompaction]:
-    for row in ViewRow.list_of(store.views(info.id), info.view):
+def _compactions(store: Store, info: SessionInfo, tools: StepTools) -> Iterator[OwnCompaction]:
+    views, turns = store.views(info.id), store.usage(info.id)
+    for row, view in zip(ViewRow.list_of(views, info.view), views, strict=True):
         if row.tokens_before and not row.undone:
+            found = balance_of_view(turns, info, row.number, report_of(view), tools)
             yield OwnCompaction(
                 info.id,
                 row.number,
@@ -206,6 +212,7 @@ def _compactions(store: Store, info: SessionInfo) -> Iterator[OwnCompaction]:
                 row.created,
                 row.tokens_before,
                 row.tokens_after,
+                found.usd_saved,
             )
 
 

@@ -20,6 +20,7 @@ from foldaway.usage import (
     Key,
     Overview,
     Period,
+    ReplayedSession,
     UsageRow,
     UsageSum,
     by_day,
@@ -67,15 +68,6 @@ class KeyRow(Struct, frozen=True, kw_only=True):
     share: float
 
 
-class SimulatedSession(Struct, frozen=True):
-    """A session that was replayed: what it cost as it was and would cost, both simulated."""
-
-    name: str
-    title: str
-    cost: float
-    cost_with_foldaway: float
-
-
 class Totals(Struct, frozen=True, kw_only=True):
     """All that the overview shows of one choice."""
 
@@ -94,17 +86,8 @@ class Totals(Struct, frozen=True, kw_only=True):
     """Those of Foldaway, as the store says."""
     newest: Sequence[OwnCompaction]
     """Of those, the last ones; their titles are without secrets."""
-    simulated: list[SimulatedSession]
-
-    @property
-    def own_before(self) -> int:
-        """Tokens before the compactions of Foldaway, added up."""
-        return sum(one.tokens_before for one in self.own)
-
-    @property
-    def own_after(self) -> int:
-        """Tokens after the compactions of Foldaway, added up."""
-        return sum(one.tokens_after for one in self.own)
+    replayed: list[tuple[str, str, ReplayedSession]]
+    """Those of the overview, each with its name in addresses and its title."""
 
 
 def totals_of(spending: Spending, choice: Choice, show: Show) -> Totals:
@@ -123,6 +106,7 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
     found = spending.overview if choice.is_empty else _overview(spending, chosen)
     period, bars, undated = _bars(_days(spending, choice, chosen), choice)
     own = _own(spending.stored.compactions, choice)
+    by_key = {row.session.key: row.session for row in chosen}
     rows: dict[Key, list[UsageRow]] = {
         "project": found.projects,
         "agent": found.agents,
@@ -139,7 +123,14 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
         by_agents=sum(one.answer.follows_compaction for one in chosen if not one.session.is_stored),
         own=own,
         newest=[replace(one, title=show(one.title)) for one in own[:SHOWN_COMPACTIONS]],
-        simulated=_find_simulated(spending, chosen, show),
+        replayed=[
+            (
+                file_name_of(by_key[one.agent, one.source_id]),
+                show(by_key[one.agent, one.source_id].title),
+                one,
+            )
+            for one in found.replayed
+        ],
     )
 
 
@@ -261,21 +252,3 @@ def _own(all_of_them: Sequence[OwnCompaction], choice: Choice) -> list[OwnCompac
         and (stop is None or one.time < stop)
     ]
     return sorted(found, key=lambda one: -one.time)
-
-
-def _find_simulated(
-    spending: Spending, chosen: Sequence[CountedAnswer], show: Show
-) -> list[SimulatedSession]:
-    """Return the sessions that were replayed, the dearest first."""
-    wanted = {(one.agent, one.source_id): one for one in spending.judged if one.usd_as_it_was > 0}
-    by_key = {row.session.key: row.session for row in chosen if row.session.key in wanted}
-    found = [
-        SimulatedSession(
-            file_name_of(session),
-            show(session.title),
-            wanted[key].usd_as_it_was,
-            wanted[key].usd_with_foldaway,
-        )
-        for key, session in by_key.items()
-    ]
-    return sorted(found, key=lambda one: -one.cost)

@@ -40,6 +40,11 @@ class SummaryEntry(Struct, frozen=True, kw_only=True):
     unplaced: Unplaced = ""
 
 
+PRESENT: frozenset[Section] = frozenset(("goal", "constraints", "state", "blocked", "files"))
+"""The sections that say the present state. The others tell what happened: what is settled, and what
+the record itself calls historical."""
+
+
 class SummarySection(Struct, frozen=True, kw_only=True):
     """One section of a summary, with its heading in English."""
 

@@ -1,7 +1,7 @@
 // The page of a compaction: both sides, the facts that were used later, and a slider over sizes.
 import { lazyList } from "./list.js";
-import { act, say, short } from "./page.js";
-import { pin } from "./pin.js";
+import { act, plural, say, short } from "./page.js";
+import { pin, reveal } from "./pin.js";
 
 const LINE = 30; // pixels of a line
 const CELL = 10; // pixels of a square of the map
@@ -48,8 +48,9 @@ if (made) {
     });
   }
   made.addEventListener("click", (event) => {
-    const button = event.target.closest?.("button.pin");
-    if (button) pin(button, `${api}/sessions/${session}`);
+    const button = event.target.closest?.("button");
+    if (button?.matches(".pin")) pin(button, `${api}/sessions/${session}`);
+    else if (button?.matches(".secret")) reveal(button, address);
   });
   const facts = document.getElementById("facts");
   if (facts) {
@@ -117,7 +118,7 @@ if (trial) {
     for (const [start, stop, fate] of found.fates) counts[fate] += stop - start;
     const missed = report.tokens_after > found.target_tokens * 1.1 ? ", the least that is possible" : "";
     said.textContent = report.status === "compacted"
-      ? `${short(found.tokens)} → ${short(report.tokens_after)} tokens${missed}: ${counts.kept} messages kept, ` +
+      ? `${short(found.tokens)} → ${short(report.tokens_after)} tokens${missed}: ${plural(counts.kept, "message")} kept, ` +
         `${counts.rewritten} rewritten, ${counts.folded} folded.`
       : `Nothing would change: ${report.reason}. ${report.detail}`;
     drawMap(document.getElementById("trial-map"), found.fates.map(([start, stop, fate]) => [stop - start, fate]));

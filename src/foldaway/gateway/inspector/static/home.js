@@ -1,5 +1,5 @@
 // The overview and the list of sessions: the chart, and parts that come when the files are read.
-import { given, short, themed } from "./page.js";
+import { given, plural, short, themed } from "./page.js";
 
 const parts = () => [...document.querySelectorAll("[data-part]")];
 const served = new Map(parts().map((part) => [part.dataset.part, part.innerHTML]));
@@ -18,7 +18,7 @@ function draw() {
   const tell = (at) => {
     const one = found.bars[at ?? found.bars.findIndex((bar) => bar.chosen)];
     said.textContent = one
-      ? `${one.name}: ${one.dollars || "no cost"}, ${short(one.tokens)} tokens, ${one.requests} requests`
+      ? `${one.name}: ${one.dollars || "no cost"}, ${short(one.tokens)} tokens, ${plural(one.requests, "request")}`
       : `By ${found.period}; a click shows one alone`;
   };
   const rows = [["tokens", "--kind-agent", (value) => short(value)]];

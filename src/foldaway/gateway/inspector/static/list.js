@@ -42,7 +42,7 @@ export function lazyList(container, { total, size, heights, part, tag = "div", r
   }
 
   function unload(chunk) {
-    const isUsed = chunk.contains(document.activeElement) || chunk.querySelector(".inner");
+    const isUsed = chunk.contains(document.activeElement) || chunk.querySelector(".inner, details[open]");
     if (!chunk.dataset.loaded || isUsed) return;
     chunk.style.minHeight = `${chunk.offsetHeight}px`;
     chunk.replaceChildren();

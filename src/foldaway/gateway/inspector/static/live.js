@@ -34,7 +34,8 @@ function show(html) {
   const focused = document.activeElement?.id;
   for (const part of made.querySelectorAll("[data-part]")) {
     const old = place.querySelector(`[data-part="${part.dataset.part}"]`);
-    if (!old || old.innerHTML === part.innerHTML) continue;
+    if (!old || old.served === part.innerHTML) continue;
+    old.served = part.innerHTML;
     const top = old.querySelector(".feed")?.scrollTop ?? 0;
     old.replaceChildren(...part.childNodes);
     const feed = old.querySelector(".feed");

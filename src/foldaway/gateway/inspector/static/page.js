@@ -51,6 +51,33 @@ export function themed(name) {
   return color;
 }
 
+/** Return a number with its noun. */
+export const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+// times: the server sends them in UTC, the reader gets words, and the moment in the zone of the browser
+const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
+const IN_WORDS = 7 * 86_400; // seconds; what is older has its date
+
+function writeTimes(places) {
+  for (const place of places) {
+    const then = new Date(place.dateTime);
+    const write = (form) => then.toLocaleString("en", { hourCycle: "h23", ...form });
+    const seconds = (then - Date.now()) / 1_000;
+    const [unit, size] = UNITS.find((one) => Math.abs(seconds) >= one[1]) ?? UNITS.at(-1);
+    place.title = write({ dateStyle: "full", timeStyle: "long" });
+    place.textContent = place.dataset.as === "clock" ? write({ timeStyle: "medium" })
+      : Math.abs(seconds) < IN_WORDS ? AGO.format(Math.trunc(seconds / size), unit)
+      : write({ dateStyle: "medium", ...(place.dataset.as ? {} : { timeStyle: "short" }) });
+  }
+}
+const writeNew = () => writeTimes(document.querySelectorAll("time[datetime]:not([title])"));
+addEventListener("DOMContentLoaded", () => { // not before: other modules look at what the server sent
+  writeNew();
+  new MutationObserver(writeNew).observe(document.body, { childList: true, subtree: true });
+  setInterval(() => writeTimes(document.querySelectorAll("time[datetime]")), 60_000);
+});
+
 const isDark = () =>
   (document.documentElement.dataset.theme ??
     (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -66,18 +93,19 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
 );
 
 // what takes seconds is loaded when somebody opens it, once
-for (const details of document.querySelectorAll("details[data-part]")) {
-  details.addEventListener("toggle", async () => {
-    const place = details.lastElementChild;
-    try {
-      const answer = await fetch(details.dataset.part);
-      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      place.innerHTML = await answer.text();
-    } catch (error) {
-      place.textContent = `It could not be read: ${error.message}.`;
-    }
-  }, { once: true });
-}
+document.addEventListener("toggle", async ({ target: details }) => {
+  if (!details.open || !details.dataset.part || details.dataset.asked) return;
+  details.dataset.asked = "yes";
+  const place = details.lastElementChild;
+  try {
+    const answer = await fetch(details.dataset.part);
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    place.innerHTML = await answer.text();
+    place.querySelector(":scope > details:only-child")?.setAttribute("open", ""); // nothing else is there
+  } catch (error) {
+    place.textContent = `It could not be read: ${error.message}.`;
+  }
+}, true);
 
 addEventListener("keydown", (event) => {
   const typing = event.target.matches?.("input, textarea, select, [contenteditable]");

@@ -1,4 +1,4 @@
-// Pins: messages that no compaction folds.
+// What can be done with a message: pin it, so that no compaction folds it, or show a secret in it.
 import { act, say } from "./page.js";
 
 /** Pin or unpin the message that a button belongs to; `address` is that of its session in the API. */
@@ -23,4 +23,20 @@ export async function pin(button, address) {
     rest.before(chip);
   }
   say(isPinned ? "Compactions may fold it again." : "No compaction folds it from now on.");
+}
+
+/** Show the secret behind a button; `address` is that of the page of its session. */
+export async function reveal(button, address) {
+  const row = button.closest("[data-position]");
+  try {
+    const { secret } = await act("POST", `${address}/secret`, {
+      position: Number(row?.dataset.position ?? -1), mark: button.dataset.mark,
+    });
+    const shown = document.createElement("span");
+    shown.className = "secret shown";
+    shown.textContent = secret;
+    button.replaceWith(shown);
+  } catch (error) {
+    say(error.message, true);
+  }
 }

@@ -2,8 +2,8 @@
 // near the screen is in the page.
 import { drawTimeline } from "./chart.js";
 import { lazyList } from "./list.js";
-import { act, given, say, short } from "./page.js";
-import { pin } from "./pin.js";
+import { given, say, short } from "./page.js";
+import { pin, reveal } from "./pin.js";
 
 const talk = document.getElementById("talk");
 const { address, api, session, show } = talk.dataset;
@@ -75,26 +75,11 @@ async function addOriginals(inner, start, stop) {
   }
 }
 
-async function reveal(button) {
-  const row = button.closest("[data-position]");
-  try {
-    const { secret } = await act("POST", `${address}/secret`, {
-      position: Number(row?.dataset.position ?? -1), mark: button.dataset.mark,
-    });
-    const shown = document.createElement("span");
-    shown.className = "secret shown";
-    shown.textContent = secret;
-    button.replaceWith(shown);
-  } catch (error) {
-    say(error.message, true);
-  }
-}
-
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("button");
   if (button?.matches(".originals")) openOriginals(button);
   else if (button?.matches(".pin")) pin(button, `${api}/sessions/${session}`);
-  else if (button?.matches(".secret")) reveal(button);
+  else if (button?.matches(".secret")) reveal(button, address);
 });
 
 addEventListener("keydown", (event) => {
