@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         tools_tokens,
         with_sections,
     )
-    from foldaway.compaction.media import without_older_media
+    from foldaway.compaction.media import without_older_media, without_results
     from foldaway.compaction.partition import Anchors, Partition, is_native, system_stop
     from foldaway.compaction.references import payload_bytes, reference_of, reference_to
     from foldaway.compaction.state import Breaker, CompactionState, carried_in
@@ -55,7 +55,7 @@ __getattr__ = import_later(
         "measure": "Costs by_category carried_tokens category compared counted_by "
         "fixed_categories message_tokens system_shares tools_tokens "
         "with_sections",
-        "media": "without_older_media",
+        "media": "without_older_media without_results",
         "partition": "Anchors Partition is_native system_stop",
         "references": "payload_bytes reference_of reference_to",
         "state": "Breaker CompactionState carried_in",

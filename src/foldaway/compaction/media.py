@@ -1,13 +1,14 @@
-"""Media that newer ones have made old: words in their place."""
+"""Media that newer ones have made old, and results that somebody folds: words in their place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from foldaway._core import MediaReducer
 from foldaway.compaction.references import reference_of
-from foldaway.facts import mark_text
+from foldaway.facts import mark_text, part_text
 from foldaway.transcript import Media, Message, Part, Text, ToolResult
 
 
@@ -28,6 +29,27 @@ def without_older_media(messages: Sequence[Message]) -> Sequence[Message]:
         reference = reference_of(found[at])
         found[at] = found[at].with_parts(without_media(found[at].parts, reference))
     return found
+
+
+def without_results(positions: Collection[int]) -> MediaReducer:
+    """Return what leaves out the results of tools in the messages at these positions: a note with
+    the reference of the whole is in their place.
+    """
+
+    def reduce(messages: Sequence[Message]) -> Sequence[Message]:
+        return [_left_out(one) if one.position in positions else one for one in messages]
+
+    return reduce
+
+
+def _left_out(message: Message) -> Message:
+    note = (Text(part_text("", reference_of(message))),)
+    parts = [
+        replace(part, parts=note, intact=False) if isinstance(part, ToolResult) else part
+        for part in message.parts
+    ]
+    has_results = any(new is not old for new, old in zip(parts, message.parts, strict=True))
+    return message.with_parts(tuple(parts)) if has_results else message
 
 
 def holds_media(parts: Sequence[Part]) -> bool:
