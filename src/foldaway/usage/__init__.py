@@ -15,6 +15,15 @@ if TYPE_CHECKING:
         kind_in_report,
         kind_of_role,
     )
+    from foldaway.usage.contents import (
+        By,
+        WindowPiece,
+        WindowTile,
+        describe_largest,
+        group_pieces,
+        piece_of,
+        squarify,
+    )
     from foldaway.usage.judging import judge
     from foldaway.usage.live import LiveState, SessionFile, live_state, usual_threshold, window_for
     from foldaway.usage.numbers import full, money, short, short_paths
@@ -48,6 +57,7 @@ __getattr__ = import_later(
     __name__,
     {
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
+        "contents": "By WindowPiece WindowTile describe_largest group_pieces piece_of squarify",
         "judging": "judge",
         "live": "LiveState SessionFile live_state usual_threshold window_for",
         "numbers": "full money short short_paths",
