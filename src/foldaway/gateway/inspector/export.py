@@ -21,21 +21,7 @@ from foldaway.sessions import Show, as_it_is
 
 _ASSET: Final = re.compile(r"/inspector/static/[0-9a-f]{12}/([\w./-]+)")
 _VOID: Final = frozenset(
-    (
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "source",
-        "track",
-        "wbr",
-    )
+    "area base br col embed hr img input link meta source track wbr".split()  # noqa: SIM905
 )
 _CONTROLS: Final = frozenset(("button", "input", "select", "textarea"))
 _GONE: Final = frozenset(("form", "iframe", "object", "embed", "base", "frame", "audio", "video"))

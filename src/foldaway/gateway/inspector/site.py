@@ -250,6 +250,7 @@ def environment() -> Environment:
         "clock": clock,
         "signed_money": signed_money,
         "ending": ending,
+        "zip": zip,
     }
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT, KIND_NAMES=KIND_NAMES)  # pyright: ignore[reportArgumentType, reportCallIssue]
