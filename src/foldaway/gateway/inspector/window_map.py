@@ -32,7 +32,7 @@ from foldaway.usage import (
 _SIZES: Final = ((1000, 340), (360, 480))
 """Of the picture on a wide and on a narrow screen; the style sheet says which is shown."""
 _MOST_READ = 2_000
-"""Messages of which bodies are read. In more, only tools are told apart: no window has so many."""
+"""Messages of which bodies are read. Of more, only tools are known: no window has so many."""
 _MOST_TILES = 40
 """More would be too small to be read."""
 _NAME_CHARS = 120
