@@ -7,11 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.gateway.inspector.conftest import SECRET, Pages
 from tests.gateway.inspector.native import visit, write_session
+from tests.gateway.inspector.serving import TOKEN, gateway_with_pages
 
 from foldaway.stores import NewMessage, NewSession, TurnUsage
+from foldaway.testing.model_server import ModelServer
 
 SENT = re.compile(r'class="row f-(\w+) sent-(\w+)"')
 NUMBERS = re.compile(r"<li><strong>([^<]+)</strong><span>([^<]+)</span>")
@@ -136,3 +139,35 @@ def test_a_system_prompt_and_rules_files_are_closed_in_the_conversation(pages: P
     text = pages.get(f"/inspector/session/{info.id}")
     assert re.search(r"<details><summary>System prompt <small>200 tokens", text)
     assert re.search(r"plant a tree.*<details><summary>Rules files", text, re.S)
+
+
+def test_the_prompt_of_a_gateway_is_what_its_provider_got(tmp_path: Path) -> None:
+    """Message for message, before a compaction and after it; nothing of it was cached."""
+    said: list[Any] = [{"role": "user", "content": "Repair it."}]
+    with (
+        ModelServer("Done.") as model,
+        gateway_with_pages(tmp_path, model, 8_000) as url,
+        httpx.Client(base_url=url, follow_redirects=True, timeout=60) as client,
+    ):
+        for at in range(30):
+            call = {"name": "read_file", "arguments": json.dumps({"path": f"src/{at}.py"})}
+            said += [
+                {"role": "assistant", "content": None,
+                 "tool_calls": [{"id": f"c{at}", "type": "function", "function": call}]},
+                {"role": "tool", "tool_call_id": f"c{at}", "content": f"line {at} fails; " * 150},
+            ]  # fmt: skip
+            body, headers = {"model": "gpt-5", "messages": said}, {"x-foldaway-session": "one"}
+            httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers, timeout=60)
+        client.post("/inspector/enter", data={"token": TOKEN})
+        (name,) = set(
+            re.findall(r"/inspector/session/[\w-]+", client.get("/inspector/sessions").text)
+        )
+        for number in (2, 30):
+            page = client.get(f"{name}/request/{number}").text
+            assert "As it was sent" in page
+            assert 'sent-from"' not in page
+            (address,) = re.findall(r'href="(/foldaway/[^"]+)"', page)
+            shown = client.get(address.replace("&amp;", "&")).json()["messages"]
+            assert shown == model.requests[number - 1].body["messages"]
+        assert "after compaction" in page
+        assert len(shown) < len(said)

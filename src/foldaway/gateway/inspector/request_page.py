@@ -37,7 +37,8 @@ def request_page(inspector: Inspector, request: Request) -> Answer:
     which, one, whole = wanted - 1, found.requests[wanted - 1], sum(found.held[wanted - 1])
     prompt, length = _prompt(opened, found, which), found.lengths[which]
     shared = count_shared(_prompt(opened, found, which - 1), prompt) if which else 0
-    cached = min(_count_cached(opened, prompt, one.cache_read_tokens, whole), shared)
+    read = one.cache_read_tokens
+    cached = min(_count_cached(opened, prompt, read, whole), shared) if read else 0
     at, chunk = min(shared, max(prompt.shown - 1, 0)), CHUNK
     if is_export(request):
         at, chunk = 0, MOST_EXPORTED
@@ -102,6 +103,6 @@ def _describe_origin(
         return
     yield _REBUILT.format(info.source or "the agent")
     if not (prompt.view or find_agent(info.source).compaction.keeps_summary_alone) and any(
-        row.generated for row in store.outline(info.id, 0, prompt.length)
+        one.generated for one in store.sums(info.id, [(0, prompt.length)])
     ):
         yield "The agent had compacted by itself. Its file does not say what it kept beside that."
