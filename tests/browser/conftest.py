@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = Path(os.environ.get("FOLDAWAY_DATA") or ROOT.parent / "shared" / "data")
 AXE = Path(os.environ.get("FOLDAWAY_AXE", ROOT / ".venv" / "browser" / "node_modules" / "axe-core"))
 AGENTS = ("claude-code", "codex", "pi", "opencode", "openhands", "aider-chat-history")
-SIZES = {"wide": (1400, 900), "desk": (1440, 900), "tablet": (768, 1024), "phone": (390, 844)}
+SIZES = {"wide": (1440, 900), "tablet": (768, 1024), "phone": (390, 844)}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync",
          "--disable-component-update", "--no-first-run"]  # fmt: skip
 _LEAST = 30

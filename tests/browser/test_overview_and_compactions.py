@@ -17,7 +17,7 @@ from foldaway.gateway.inspector.message_fates import fates
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 
-LOOKS = [("desk", "light"), ("desk", "dark"), ("tablet", "light"), ("phone", "light"),
+LOOKS = [("wide", "light"), ("wide", "dark"), ("tablet", "light"), ("phone", "light"),
          ("phone", "dark")]  # fmt: skip
 TITLE = r"^\w+, \w+ \d+, \d{4} at \d\d:\d\d:\d\d \S+"
 LEAST = 160
@@ -73,13 +73,13 @@ def test_the_overview_leaves_no_room_empty(spent: Visitor, size: str, theme: str
         right = max(box["x"] + box["width"] for box in row)
         assert right == pytest.approx(whole["x"] + whole["width"], abs=1)
     counts = [len(row) for row in rows.values()]
-    assert counts == {"desk": [3, 1, 3], "tablet": [2, 1, 1, 2, 1]}.get(size, [1] * 7)
+    assert counts == {"wide": [3, 1, 3], "tablet": [2, 1, 1, 2, 1]}.get(size, [1] * 7)
     spent.check(page)
 
 
 def test_the_overview_begins_with_a_sentence(spent: Visitor) -> None:
     """What was spent is the first thing below the heading, and the largest."""
-    page = overview(spent, "desk")
+    page = overview(spent, "wide")
     lead = page.locator(".lead")
     assert re.match(r"You spent \$\d+\.\d\d", lead.inner_text())
     size = "parseFloat(getComputedStyle({}).fontSize)"
@@ -90,7 +90,7 @@ def test_the_overview_begins_with_a_sentence(spent: Visitor) -> None:
 
 def test_what_it_would_have_cost_shows_its_sum(spent: Visitor) -> None:
     """By keyboard: the bill times the quotient of two replays, for each session and together."""
-    page = overview(spent, "desk")
+    page = overview(spent, "wide")
     card = page.locator("section[aria-labelledby=otherwise]")
     paid, expected = re.findall(r"\$(\d+\.\d\d)", card.locator("p").first.inner_text())[:2]
     press(page, "section[aria-labelledby=otherwise] summary")

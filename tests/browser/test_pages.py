@@ -45,7 +45,8 @@ def test_every_page_is_whole_in_every_look(
     address = f"/inspector/session/{compacted.id}"
     paths = ["/inspector", "/inspector/sessions", "/inspector/search?q=error", "/inspector/live",
              "/inspector/lab", f"{address}?show=view", f"{address}/compaction",
-             f"{address}/compaction/{compacted.view}",
+             f"{address}/compaction/{compacted.view}", f"{address}/request/2",
+             f"{address}/window", f"{address}/window?by=message",
              *(f"/inspector/session/{one.id}" for one in sessions.values())]  # fmt: skip
     assert len(sessions) >= 5
     for path in paths:
@@ -54,17 +55,113 @@ def test_every_page_is_whole_in_every_look(
         page.context.close()
 
 
-def test_the_window_is_drawn_and_leads_to_the_message(visitor: Any, compacted: SessionInfo) -> None:
-    """A click on the chart, or Enter in it, shows the message that was sent then."""
+def test_the_window_is_drawn_and_leads_to_the_request(visitor: Any, compacted: SessionInfo) -> None:
+    """Enter in the chart opens the request that it is at; what is said of it is beside it."""
     page = visitor.page(f"/inspector/session/{compacted.id}")
     chart = page.locator("#timeline")
     assert chart.locator("canvas").count() == 1
     chart.focus()
     page.keyboard.press("End")
-    assert page.locator("#pointed").inner_text().startswith("Request")
+    tip = page.locator("#pointed")
+    assert tip.inner_text().startswith("Request")
+    page.keyboard.press("Home")
+    assert re.match(r"Requests? 1\b", tip.inner_text())
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".row:focus")
-    assert int(page.evaluate("document.activeElement.dataset.position")) > 0
+    page.wait_for_url(re.compile(r"/request/\d+$"))
+    visitor.check(page)
+
+
+def test_a_tooltip_is_at_the_pointer_and_moves_nothing(
+    visitor: Any, compacted: SessionInfo
+) -> None:
+    """Beside the pointer, inside the chart; a click there opens that request."""
+    page = visitor.page(f"/inspector/session/{compacted.id}")
+    over = page.locator("#timeline .u-over").bounding_box()
+    height = "document.querySelector('.two').scrollHeight"
+    before = page.evaluate(height)
+    for share in (0.2, 0.7):
+        at = over["x"] + over["width"] * share
+        page.mouse.move(at, over["y"] + over["height"] / 2)
+        tip = page.locator("#pointed").bounding_box()
+        assert min(abs(tip["x"] - at), abs(tip["x"] + tip["width"] - at)) < 20
+        assert page.evaluate(height) == before
+    said = page.locator("#pointed").inner_text()
+    visitor.check(page)
+    page.mouse.click(at, over["y"] + over["height"] / 2)
+    page.wait_for_url(re.compile(r"/request/\d+$"))
+    number = page.url.rpartition("/")[2]
+    assert re.search(rf"\b{number}\b", said.splitlines()[0])
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_the_chart_stays_in_sight_while_the_conversation_scrolls(
+    visitor: Any, compacted: SessionInfo, size: str
+) -> None:
+    """On a wide screen beside it, on a phone above it; no message is hidden behind it."""
+    at = compacted.length // 2
+    page = visitor.page(f"/inspector/session/{compacted.id}?at={at}#m{at}", size=size)
+    page.wait_for_selector(f"#m{at}:focus")
+    expect(page.locator("#timeline")).to_be_in_viewport(ratio=0.9)
+    chart, row = (page.locator(one).bounding_box() for one in ("#timeline", f"#m{at}"))
+    assert row["y"] >= chart["y"] + chart["height"] or row["x"] >= chart["x"] + chart["width"]
+    visitor.check(page)
+
+
+def test_the_chart_has_an_axis_of_time(visitor: Any, compacted: SessionInfo) -> None:
+    """And below it what each request cost, or how long its answer took."""
+    page = visitor.page(f"/inspector/session/{compacted.id}")
+    page.locator("[data-axis=time]").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("[data-axis=time]").get_attribute("aria-pressed") == "true"
+    for name in ("cost", "seconds", "paid"):
+        page.locator("#lower").select_option(name)
+        assert page.locator("#paid canvas").count() == 1
+    page.locator("#timeline").focus()
+    page.keyboard.press("End")
+    assert page.locator("#pointed").inner_text().startswith("Request")
+    visitor.check(page)
+
+
+def test_a_request_leads_to_the_next_one_and_to_what_is_new(
+    visitor: Any, compacted: SessionInfo
+) -> None:
+    """By links, which the keyboard reaches too."""
+    page = visitor.page(f"/inspector/session/{compacted.id}/request/9")
+    press(page, "a[rel=next]")
+    page.wait_for_url(re.compile(r"/request/10$"))
+    press(page, "a[rel=prev]")
+    page.wait_for_url(re.compile(r"/request/9$"))
+    press(page, "#to-new")
+    page.wait_for_selector(".row.sent-new:focus")
+    assert page.locator(".row.sent-from").count() > 0
+    visitor.check(page)
+    answer = page.request.get(visitor.origin + page.locator("text=As JSON").get_attribute("href"))
+    assert answer.json()["messages"]
+
+
+def test_a_tile_leads_to_its_row_where_it_is_folded(visitor: Any, compacted: SessionInfo) -> None:
+    """By keyboard alone; the store has it, and an undo shows it again."""
+    page = visitor.page(f"/inspector/session/{compacted.id}/window?by=message")
+    row = page.locator("tr:has([data-do=fold])").first.get_attribute("id")
+    press(page, f".tiles:not(.narrow-only) a[href='#{row}']")
+    assert page.locator(f"#{row}:target").count() == 1
+    with page.expect_navigation():
+        press(page, f"#{row} [data-do=fold]")
+    press(page, "text=Look at the last change")
+    page.wait_for_url(re.compile(r"/compaction/\d+$"))
+    press(page, "#undo")
+    page.wait_for_url(re.compile(rf"/session/{compacted.id}$"))
+    visitor.check(page)
+
+
+def test_a_tile_is_pinned_and_unpinned(visitor: Any, compacted: SessionInfo) -> None:
+    """A pin is kept by the store."""
+    page = visitor.page(f"/inspector/session/{compacted.id}/window?by=message")
+    row = page.locator("tr:has([data-do=pin])").first.get_attribute("id")
+    for now, then in (("pin", "unpin"), ("unpin", "pin")):
+        press(page, f"#{row} [data-do={now}]")
+        page.wait_for_selector(f"#{row} [data-do={then}]")
     visitor.check(page)
 
 

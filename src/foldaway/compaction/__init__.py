@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         reference_of,
         reference_to,
         without_older_media,
+        without_results,
     )
     from foldaway.compaction.thinking import keeps_stale, stays_from, strip_thinking, unbound_since
     from foldaway.compaction.work import (
@@ -66,7 +67,7 @@ __getattr__ = import_later(
         "measure": "Costs by_category carried_tokens category compared counted_by "
         "fixed_categories message_tokens system_shares tools_tokens with_sections",
         "partition": "Anchors Partition is_native system_stop",
-        "references": "payload_bytes reference_of reference_to without_older_media",
+        "references": "payload_bytes reference_of reference_to without_older_media without_results",
         "thinking": "keeps_stale stays_from strip_thinking unbound_since",
         "work": "Breaker carried_in CompactionInput CompactionState FrozenLog LogIndex Options "
         "Wishes Writer",

@@ -1,14 +1,15 @@
-"""Short ids by which an original comes back, and media that are shown by theirs."""
+"""Short ids by which an original comes back; media and results that are shown by theirs."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from foldaway.facts import mark_text
+from foldaway._core import MediaReducer
+from foldaway.facts import mark_text, part_text
 from foldaway.transcript import Media, Message, Part, Text, ToolResult
 
 _LENGTH = 10
@@ -54,6 +55,27 @@ def without_older_media(messages: Sequence[Message]) -> Sequence[Message]:
         reference = reference_of(found[at])
         found[at] = found[at].with_parts(without_media(found[at].parts, reference))
     return found
+
+
+def without_results(positions: Collection[int]) -> MediaReducer:
+    """Return what leaves out the results of tools in the messages at these positions: a note with
+    the reference of the whole is in their place.
+    """
+
+    def reduce(messages: Sequence[Message]) -> Sequence[Message]:
+        return [_left_out(one) if one.position in positions else one for one in messages]
+
+    return reduce
+
+
+def _left_out(message: Message) -> Message:
+    note = (Text(part_text("", reference_of(message))),)
+    parts = [
+        replace(part, parts=note, intact=False) if isinstance(part, ToolResult) else part
+        for part in message.parts
+    ]
+    has_results = any(new is not old for new, old in zip(parts, message.parts, strict=True))
+    return message.with_parts(tuple(parts)) if has_results else message
 
 
 def holds_media(parts: Sequence[Part]) -> bool:

@@ -81,7 +81,7 @@ def _with_lighter(
     log: GrowingLog, work: CompactionInput, before: int, lighter: Mapping[int, Message]
 ) -> Compaction | Skipped:
     if not lighter:
-        return Skipped("nothing to compact", "no older media are shown", before)
+        return Skipped("nothing to compact", "nothing of it is shown as it came", before)
     references = tuple(
         Reference(reference_of(log.messages[at]), (at, at + 1), "placeholder")
         for at in sorted(lighter)

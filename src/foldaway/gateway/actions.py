@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from foldaway._core import Report
+from foldaway.compaction import without_results
 from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.engine import Comparison, compare, compress, difference
 from foldaway.errors import UnknownReference
@@ -22,6 +23,7 @@ from foldaway.gateway.api_values import (
     CompactAsked,
     DeleteAnswer,
     DeleteAsked,
+    FoldAsked,
     ForkAsked,
     ListAnswer,
     ListAsked,
@@ -60,6 +62,7 @@ from foldaway.sessions import (
     ViewRow,
     discover,
     find_expired,
+    internals,
     redactor_of,
     transcript_of,
 )
@@ -264,6 +267,16 @@ def compact_session(api: ApiContext, asked: CompactAsked) -> CompactAnswer:
         keep_last=asked.keep_last,
         target_tokens=asked.target_tokens,
     )
+    info = kept.info
+    return CompactAnswer(session=info.id, previous=was.id, view=info.view, report=report)
+
+
+def fold_messages(api: ApiContext, asked: FoldAsked) -> CompactAnswer:
+    """Leave out the results in some messages from now on; they can be recalled, and undone."""
+    was = api.store.newest_leaf(api.find(asked.id).id)
+    kept = api.open(was.id, None)
+    going = {*asked.positions} - {pin.position for pin in api.store.pins(was.id)}
+    report = internals(kept).changes.lighten(without_results(going))
     info = kept.info
     return CompactAnswer(session=info.id, previous=was.id, view=info.view, report=report)
 

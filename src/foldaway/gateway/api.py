@@ -120,6 +120,7 @@ ENDPOINTS: Final = (
     Endpoint("POST", f"{_SESSION}/compact", actions.compact_session),
     Endpoint("POST", f"{_SESSION}/preview", previewing.preview_compaction),
     Endpoint("POST", f"{_SESSION}/budgets", previewing.preview_budgets),
+    Endpoint("POST", f"{_SESSION}/fold", actions.fold_messages),
     Endpoint("POST", f"{_SESSION}/undo", actions.undo_compaction),
     Endpoint("POST", f"{_SESSION}/pins/{{position}}", actions.pin_message),
     Endpoint("DELETE", f"{_SESSION}/pins/{{position}}", actions.unpin_message),

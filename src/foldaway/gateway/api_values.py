@@ -148,6 +148,13 @@ class CompactAsked(Asked, frozen=True):
     force: Annotated[bool, Meta(description="Also if it is not due.")] = True
 
 
+class FoldAsked(Asked, frozen=True):
+    """Messages with results that the model need not see any more; pinned ones stay."""
+
+    id: Id
+    positions: Annotated[tuple[Position, ...], Meta(min_length=1, max_length=500)]
+
+
 class PreviewAsked(CompactAsked, frozen=True):
     """What compaction to try."""
 

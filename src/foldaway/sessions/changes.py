@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, Unpack, cast
 import msgspec
 from msgspec.structs import replace
 
-from foldaway._core import Reference, Report, log_event
+from foldaway._core import MediaReducer, Reference, Report, log_event
 from foldaway.compaction import CompactionState, Wishes, is_on_arrival, message_tokens
 from foldaway.dialects import dialect_named, parse
 from foldaway.engine import COMPACT, STILL_BROKEN, Decision, Step, log_run, model_of, pack_view
@@ -84,11 +84,13 @@ class Changes:
         return run.report
 
     @in_turn
-    def lighten(self) -> Report:
-        """Show older media as placeholders, under their references."""
+    def lighten(self, reducer: MediaReducer | None = None) -> Report:
+        """Show less of some messages, under their references: of older media if nothing else is
+        given.
+        """
         with self._compacting(True) as run:
             if run.is_wanted:
-                run.report = self._of.compressor.lighten(self._of.options.media)
+                run.report = self._of.compressor.lighten(reducer or self._of.options.media)
         return run.report
 
     @in_turn

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
         kind_in_report,
         kind_of_role,
     )
+    from foldaway.usage.contents import (
+        By,
+        WindowPiece,
+        WindowTile,
+        describe_largest,
+        group_pieces,
+        piece_of,
+        squarify,
+    )
     from foldaway.usage.live import LiveState, SessionFile, live_state, usual_threshold, window_for
     from foldaway.usage.overviews import Overview, ReplayedSession, overview
     from foldaway.usage.reading import Judgement, UsageReader, count_stored_session
@@ -50,6 +59,7 @@ __getattr__ = import_later(
     __name__,
     {
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
+        "contents": "By WindowPiece WindowTile describe_largest group_pieces piece_of squarify",
         "live": "LiveState SessionFile live_state usual_threshold window_for",
         "overviews": "Overview ReplayedSession overview",
         "reading": "Judgement UsageReader count_stored_session",

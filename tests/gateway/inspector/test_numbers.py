@@ -20,7 +20,7 @@ from tests.gateway.inspector.test_live import Talk
 
 from foldaway.stores import SessionFilter, open_store
 from foldaway.testing.model_server import ModelServer
-from foldaway.usage.numbers import full, money, short
+from foldaway.usage import full, money, short
 
 WINDOW = 16_000
 STEPS = 40

@@ -82,7 +82,7 @@ def reports(length: int) -> st.SearchStrategy[list[TurnUsage]]:
 @given(st.data())
 def test_kinds_add_up_whatever_was_sent(store: Store, data: st.DataObject) -> None:
     """The kinds of a prompt are never negative and add up to what the provider counted; columns
-    keep the sums, the highest prompt and every compaction.
+    keep the cost and what no cache had.
     """
     row = st.builds(said, st.sampled_from(ROLES), st.integers(0, 500), generated=st.booleans())
     info = session(store, *data.draw(st.lists(row, max_size=12)))
@@ -101,7 +101,6 @@ def test_kinds_add_up_whatever_was_sent(store: Store, data: st.DataObject) -> No
     most = data.draw(st.integers(1, 12))
     drawn = columns(found, most)
     assert len(drawn.first) <= most
-    assert sum(drawn.output) == sum(one.output_tokens for one in found.requests)
     costs = [one.cost for one in found.requests if one.cost is not None]
     assert sum(one or 0 for one in drawn.cost) == pytest.approx(sum(costs))
     missed = [
@@ -109,8 +108,6 @@ def test_kinds_add_up_whatever_was_sent(store: Store, data: st.DataObject) -> No
         for one, held in zip(found.requests, found.held, strict=True)
     ]
     assert max(drawn.paid, default=0) == max(missed, default=0)
-    assert max(drawn.highest, default=0) == max(map(sum, found.held), default=0)
-    assert sum(drawn.steps) == (len(found.steps) if found.requests else 0)
     assert [sum(of) for of in zip(*drawn.held.values(), strict=True)] == drawn.prompt[
         : len(drawn.prompt) if drawn.held else 0
     ]

@@ -39,6 +39,7 @@ from foldaway.gateway.inspector.compaction_page import (
 from foldaway.gateway.inspector.compare_pages import compare, lab_report, trial_state
 from foldaway.gateway.inspector.live_board import LiveBoard, LiveFiles
 from foldaway.gateway.inspector.overview_pages import home, live, live_state, reading, sessions
+from foldaway.gateway.inspector.request_page import request_page
 from foldaway.gateway.inspector.search_page import copy_files, copying, search
 from foldaway.gateway.inspector.session_page import (
     message_text,
@@ -62,6 +63,7 @@ from foldaway.gateway.inspector.site import (
     to_export,
 )
 from foldaway.gateway.inspector.spending_reader import SpendingReader
+from foldaway.gateway.inspector.window_map import window_page
 from foldaway.stores import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (
@@ -81,6 +83,8 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (f"{ROOT}/session/{{id}}/otherwise", otherwise_part),
     (f"{ROOT}/session/{{id}}/message/{{position}}", message_text),
     (f"{ROOT}/session/{{id}}/reference/{{reference}}", reference_page),
+    (f"{ROOT}/session/{{id}}/window", window_page),
+    (f"{ROOT}/session/{{id}}/request/{{name}}", request_page),
     (f"{ROOT}/session/{{id}}/compaction", trial_page),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}", compaction_page),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/export", to_export),

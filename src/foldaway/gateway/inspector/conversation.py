@@ -8,14 +8,26 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction import message_tokens
+from foldaway.compaction import message_tokens, system_shares
 from foldaway.engine import unpack_view
 from foldaway.gateway.inspector.message_fates import Fate, Fates
 from foldaway.gateway.inspector.rendering import render_message
 from foldaway.gateway.inspector.session_sources import OpenedSession
-from foldaway.sessions import decode_rows
+from foldaway.gateway.inspector.window_amounts import FIRST
+from foldaway.memory import extract_user_words
+from foldaway.sessions import decode_rows, transcript_of
 from foldaway.stores import StoredMessage
-from foldaway.transcript import Estimator, Folded, Message, Rewritten, ToolCall, ToolResult
+from foldaway.transcript import (
+    Estimator,
+    Folded,
+    Message,
+    Rewritten,
+    Text,
+    ToolCall,
+    ToolResult,
+    texts,
+)
+from foldaway.usage import short
 
 _LOOK_BACK = 12
 """Messages before those that are drawn, in which the calls are that their results answer; a model
@@ -36,7 +48,6 @@ class DrawnMessage(Struct, frozen=True, kw_only=True):
     tokens: int
     fate: str
     """`kept`, `rewritten`, `folded` or `added`."""
-    reference: str = ""
     originals: tuple[tuple[int, int], ...] = ()
     """The messages that it replaces, as ranges: the first, and one past the last. A message with a
     merged summary replaces itself and the folded ones."""
@@ -44,6 +55,8 @@ class DrawnMessage(Struct, frozen=True, kw_only=True):
     """Of a folded message, the place of its summary among what the model sees."""
     is_pinned: bool = False
     is_generated: bool = False
+    sent: str = ""
+    """In a request: `from the cache`, `sent again` or `new`."""
     html: Markup
 
 
@@ -62,6 +75,7 @@ def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Ite
     items = unpack_view(kept.items, opened.info.dialect).items if kept else ()
     written = {item.start: item for item in items if isinstance(item, (Rewritten, Folded))}
     folds = _folds(fates)
+    arrived: Sequence[Message] = ()
     for fate in fates.items:
         first, last = max(start, fate.shown_at), min(stop, fate.shown_at + fate.shown)
         if first >= last:
@@ -73,12 +87,27 @@ def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Ite
             continue
         shift = fate.start - fate.shown_at
         for row, message, calls in read_messages(opened, first + shift, last + shift):
-            said = item.message if isinstance(item, Rewritten) else message
             place = row.position - shift
+            said = item.message if isinstance(item, Rewritten) else message
+            if item is None and fate.kind == "rewritten" and fates.view == opened.info.view:
+                arrived = arrived or transcript_of(opened.store, opened.info, what="view").messages
+                said = arrived[place]
             drawn = _draw(opened, row, said, calls, fate, place, fate.kind, pins)
             own = ((row.position, row.position + 1),) if fate.kind == "rewritten" else ()
             tokens = message_tokens(said, _ESTIMATE) if own else row.tokens
             yield replace(drawn, originals=(*own, *folds.get(place, ())), tokens=tokens)
+
+
+def prompt_rows(
+    opened: OpenedSession, prompt: Fates, known: tuple[int, int], start: int, stop: int
+) -> Iterator[DrawnMessage]:
+    """Yield messages of a request; so many of the first came out of the cache, and so many were in
+    the request before it.
+    """
+    cached, shared = known
+    for row in seen_rows(opened, prompt, start, stop):
+        said = "from the cache" if row.place < cached else "sent again"
+        yield replace(row, sent=said if row.place < shared else "new")
 
 
 def _folds(fates: Fates) -> dict[int, list[tuple[int, int]]]:
@@ -119,6 +148,7 @@ def _draw(
     kind: str,
     pins: set[int],
 ) -> DrawnMessage:
+    html = draw_body(opened, message, calls, f"{opened.address}/message/{row.position}")
     return DrawnMessage(
         place=place,
         position=row.position,
@@ -127,12 +157,36 @@ def _draw(
         time=row.time,
         tokens=row.tokens,
         fate=kind,
-        reference=fate.reference,
         summary_at=fate.summary_at,
         is_pinned=row.position in pins,
         is_generated=row.generated,
-        html=draw_body(opened, message, calls, f"{opened.address}/message/{row.position}"),
+        html=_fold_frame(opened, row, message, html),
     )
+
+
+def _fold_frame(
+    opened: OpenedSession, row: StoredMessage, message: Message, html: Markup
+) -> Markup:
+    """Return a system prompt or rules files closed, below what the user says beside them."""
+    if message.role in ("system", "developer"):
+        return _fold("System prompt", row.tokens, html)
+    text = "\n".join(texts(message)) if row.position < FIRST and message.role == "user" else ""
+    if not system_shares(text, row.tokens).get("rules files"):
+        return html
+    said = extract_user_words(text)
+    words = draw_body(opened, Message("user", (Text(said),)), {}, "") if said else Markup()
+    return words + _fold("Rules files", row.tokens, html)
+
+
+def fold_system(opened: OpenedSession, message: Message) -> Markup:
+    """Return a system prompt that is not among the messages, closed."""
+    tokens = message_tokens(message, _ESTIMATE)
+    return _fold("System prompt", tokens, draw_body(opened, message, {}, ""))
+
+
+def _fold(name: str, tokens: int, html: Markup) -> Markup:
+    made = Markup("<details><summary>{} <small>{} tokens</small></summary>{}</details>")
+    return made.format(name, short(tokens), html)
 
 
 def _speaker(message: Message) -> str:

@@ -8,11 +8,13 @@ from itertools import accumulate, takewhile
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from foldaway.agents.known import find_agent
 from foldaway.engine import unpack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts import carried_summary
+from foldaway.gateway.inspector.window_amounts import count_written
 from foldaway.sessions import frame_of
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole_view
@@ -43,9 +45,6 @@ class Fates(Struct, frozen=True, kw_only=True):
     session: str
     view: int
     """The number of the view; 0 is the log as it is."""
-    covers: int
-    """How long the log was when the view was made. What came later is kept, or as it is shown
-    since its arrival."""
     length: int
     """Messages of the log."""
     shown: int
@@ -58,16 +57,12 @@ class Fates(Struct, frozen=True, kw_only=True):
             raise UnknownPosition(self.session, position, self.length - 1)
         return self.items[bisect_right(self.items, position, key=lambda fate: fate.start) - 1]
 
-    def between(self, start: int, stop: int) -> tuple[Fate, ...]:
-        """Return the ranges that messages from `start` up to `stop` are in, for a page of them."""
-        first = bisect_right(self.items, start, key=lambda fate: fate.start) - 1
-        last = bisect_right(self.items, stop - 1, key=lambda fate: fate.start)
-        return self.items[max(first, 0) : last] if start < stop else ()
 
-
-def fates(store: Store, info: SessionInfo, number: int | None = None) -> Fates:
+def fates(
+    store: Store, info: SessionInfo, number: int | None = None, length: int | None = None
+) -> Fates:
     """Return what a view does with the log of a session: the current one if no number is given, 0
-    for the log as it is, also one that was undone.
+    for the log as it is, also one that was undone. `length` is that of the log then, if not now.
 
     Raises `UnknownName` for a view that the session has not.
     """
@@ -77,6 +72,8 @@ def fates(store: Store, info: SessionInfo, number: int | None = None) -> Fates:
         known = ("0", *(str(view.number) for view in store.views(info.id, lean=True)))
         raise UnknownName("view", str(wanted), known)
     view = whole_view(0) if kept is None else unpack_view(kept.items, info.dialect)
+    if length is not None:
+        info = replace(info, length=max(length, view.length))
     items = tuple(_with_arrivals(store, info, view))
     found = tuple(_fates(items))
     if kept is None:
@@ -84,11 +81,36 @@ def fates(store: Store, info: SessionInfo, number: int | None = None) -> Fates:
     return Fates(
         session=info.id,
         view=wanted,
-        covers=view.length,
         length=info.length,
         shown=sum(fate.shown for fate in found),
         items=found,
     )
+
+
+def count_places(store: Store, info: SessionInfo, seen: Fates) -> list[float]:
+    """Return the tokens of each message that the model sees."""
+    rows = store.outline(info.id, 0, seen.length)
+    kept = store.view(info.id, seen.view, lean=True) if seen.view else None
+    items = unpack_view(kept.items, info.dialect).items if kept else ()
+    written = {one.start: sum(count_written(one)) for one in items if not isinstance(one, Kept)}
+    found: list[float] = []
+    for fate in seen.items:
+        if fate.start in written:
+            found += [written[fate.start] / max(fate.shown, 1)] * fate.shown
+        else:
+            found += [row.tokens for row in rows[fate.start : fate.stop]][: fate.shown]
+    return found
+
+
+def count_shared(before: Fates, now: Fates) -> int:
+    """Return how many messages at its beginning a prompt has in common with the one before."""
+    for old, new in zip(before.items, now.items, strict=False):
+        is_same = (old.start, old.kind, old.reference) == (new.start, new.kind, new.reference)
+        if not is_same or (new.kind != "kept" and before.view != now.view):
+            return new.shown_at
+        if old.stop != new.stop:
+            return new.shown_at + min(old.shown, new.shown)
+    return min(before.shown, now.shown)
 
 
 def _without_dropped(store: Store, info: SessionInfo) -> tuple[Fate, ...]:
@@ -97,7 +119,7 @@ def _without_dropped(store: Store, info: SessionInfo) -> tuple[Fate, ...]:
     """
     if not find_agent(info.source).compaction.keeps_summary_alone:
         return ()
-    rows = store.outline(info.id)
+    rows = store.outline(info.id, 0, info.length)
     written = [row.position for row in rows if row.generated]
     if not written:
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct, convert
@@ -13,7 +13,7 @@ from foldaway.caching import PriceList
 from foldaway.dialects import parse
 from foldaway.errors import UnknownPosition, UnknownReference
 from foldaway.gateway import ROOT as API
-from foldaway.gateway.inspector.conversation import log_rows, seen_rows
+from foldaway.gateway.inspector.conversation import log_rows, prompt_rows, seen_rows
 from foldaway.gateway.inspector.message_fates import Fates, fates
 from foldaway.gateway.inspector.safe_text import UNTITLED
 from foldaway.gateway.inspector.session_sources import COPIES, OpenedSession
@@ -30,21 +30,29 @@ from foldaway.gateway.inspector.site import (
 )
 from foldaway.gateway.inspector.timeline import ContextStep, Timeline, columns, timeline
 from foldaway.redaction import RedactionPolicy, Redactor, Vault
-from foldaway.sessions import PLACEHOLDER, beginning, decode_rows, name_in_words, reveal_text
-from foldaway.stores import OutlineRow, SessionInfo
+from foldaway.sessions import (
+    PLACEHOLDER,
+    add_frame,
+    beginning,
+    decode_rows,
+    name_in_words,
+    reveal_text,
+)
+from foldaway.stores import SessionInfo
 from foldaway.usage import otherwise, short
 
 CHUNK = 40
 """Messages that are drawn at once: a few screens."""
-_ROW_PIXELS = 96
-"""How high the page of a message is at least, for what was not drawn yet."""
-_PIXELS_PER_TOKEN = 0.9
-"""About how much higher each token makes a message; long results are folded."""
-_MOST_ROW_PIXELS = 700
 MOST_EXPORTED = 2_000
 """Messages of a page that is one file: about 10 MB, which browsers open at once."""
 _TITLE_CHARS = 120
 """Of a title: two lines of a heading."""
+_LOWER = (
+    ("paid", "tokens not from the cache"),
+    ("cost", "cost in dollars"),
+    ("seconds", "seconds to the answer"),
+)
+"""What is drawn below the prompts, one at a time: a column of the timeline, and its name."""
 _RELATIONS = {
     "": "",
     "compression": "goes on",
@@ -64,19 +72,20 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
     at, chunk = min(number(request, "at", 0), max(total - 1, 0)), CHUNK
     if is_export(request):
         at, chunk, total = 0, MOST_EXPORTED, min(total, MOST_EXPORTED)
-    start = at // chunk * chunk
+    start, drawn = at // chunk * chunk, columns(found)
     values: dict[str, Any] = {
         **about(opened),
         "timeline": found,
         "told": _describe_timeline(found),
-        "drawn": columns(found),
+        "drawn": drawn,
+        "has_times": len(drawn.time) > 1 and None not in drawn.time,
+        "lower": [one for one in _LOWER if any(getattr(drawn, one[0]))] if drawn.cost else [],
         "steps": [(step, name_of(step)) for step in found.steps],
         "shows_view": shows_view,
         "total": total,
         "at": at,
         "chunk": chunk,
         "start": start,
-        "sizes": [] if shows_view else _sizes(store.outline(info.id)),
         "rows": _rows(opened, fate, start, min(start + chunk, total), shows_view=shows_view),
         "counts": _counts(fate),
         "tree": list(_tree(opened)),
@@ -87,11 +96,18 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
 def rows_part(inspector: Inspector, request: Request) -> Answer:
     """Return messages of a session, without the page around them."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
-    fate, shows_view = fates(opened.store, opened.info), _shows_view(request)
-    total = fate.shown if shows_view else opened.info.length
+    is_prompt = "length" in request.query_params  # of a request, with its view
+    view, length = (number(request, name, 0) for name in ("view", "length"))
+    fate = fates(opened.store, opened.info, *((view, length) if is_prompt else ()))
+    shows_view = _shows_view(request)
+    total = fate.shown if shows_view or is_prompt else opened.info.length
     start = number(request, "start", 0, most=total)
     stop = number(request, "stop", start + CHUNK, most=min(start + CHUNK, total))
-    rows = _rows(opened, fate, start, stop, shows_view=shows_view)
+    if is_prompt:
+        known = number(request, "cached", 0), number(request, "shared", 0)
+        rows = list(prompt_rows(opened, fate, known, start, stop))
+    else:
+        rows = _rows(opened, fate, start, stop, shows_view=shows_view)
     inner = "inner" in request.query_params
     return HtmlPage("rows.html.j2", {**about(opened), "rows": rows, "is_inner": inner})
 
@@ -194,20 +210,6 @@ def _counts(fate: Fates) -> str:
     )
 
 
-def _sizes(rows: Sequence[OutlineRow]) -> list[int]:
-    """Return for each chunk about how high it is, in pixels."""
-    found: list[int] = []
-    for start in range(0, len(rows), CHUNK):
-        heights = (
-            min(_ROW_PIXELS + row.tokens * _PIXELS_PER_TOKEN, _MOST_ROW_PIXELS)
-            if row.role in ("user", "assistant")
-            else _ROW_PIXELS
-            for row in rows[start : start + CHUNK]
-        )
-        found.append(round(sum(heights)))
-    return found
-
-
 def _relation(info: SessionInfo) -> str:
     """Return how a session comes from its parent, and from which message a branch departs."""
     departs = f" from #{info.forked_at}" if info.descent == "branch" else ""
@@ -238,7 +240,7 @@ def _tree(opened: OpenedSession) -> Iterator[dict[str, Any]]:
 
 
 class SecretAsked(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which secret: a message and the placeholder in it."""
+    """Which secret: a message, or -1 for the system prompt beside them, and its placeholder."""
 
     position: int
     mark: str
@@ -254,12 +256,14 @@ def show_secret(inspector: Inspector, request: Request) -> Answer:
     """Return the secret behind a placeholder of a message."""
     asked = convert(parse(body_of(request)), SecretAsked)
     opened = inspector.shelf.open(str(request.path_params["id"]))
-    rows = opened.store.read(opened.info.id, asked.position, asked.position + 1)
-    if asked.position < 0 or not rows or not PLACEHOLDER.fullmatch(asked.mark):
+    message, at = add_frame(opened.info).system if asked.position == -1 else None, asked.position
+    rows = opened.store.read(opened.info.id, at, at + 1) if at >= 0 else []
+    message = next(iter(decode_rows(rows, opened.info.dialect)), message)
+    if message is None or not PLACEHOLDER.fullmatch(asked.mark):
         raise UnknownPosition(opened.info.id, asked.position, opened.info.length)
     vault = Vault()
     policy = RedactionPolicy(key=opened.store.redaction_key())
-    reveal_text(decode_rows(rows, opened.info.dialect)[0], Redactor(policy, vault=vault))
+    reveal_text(message, Redactor(policy, vault=vault))
     found = vault.restore(asked.mark)
     if found == asked.mark:
         said = "this was hidden as a whole and cannot be shown by itself"

@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from foldaway._core import log_event
 from foldaway.agents.importers import sessions_in, take_all
@@ -45,6 +46,8 @@ class OpenedSession(Struct, frozen=True):
     info: SessionInfo
     is_copy: bool
     """Whether it is a copy of a session of a file."""
+    name: str = ""
+    """That of a session of a file: it stays the same when the copy is made again."""
 
     @property
     def store(self) -> Store:
@@ -54,7 +57,7 @@ class OpenedSession(Struct, frozen=True):
     @property
     def address(self) -> str:
         """The address of its page."""
-        return f"/inspector/session/{self.info.id}"
+        return f"/inspector/session/{self.name or self.info.id}"
 
     def reference_address(self, reference: str) -> str:
         """Return where a reference of its leads to."""
@@ -113,7 +116,7 @@ class Shelf:
         Raises `UnknownSession` and whatever else a store raises for a name.
         """
         if name in self._files:
-            return self._open_file(self._files[name])
+            return replace(self._open_file(self._files[name]), name=name)
         copies = self._copies
         if copies is not None:
             try:

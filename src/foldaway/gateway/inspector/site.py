@@ -251,6 +251,7 @@ def environment() -> Environment:
         "clock": partial(when, form=' data-as="clock"'),
         "signed_money": signed_money,
         "ending": ending,
+        "zip": zip,
     }
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT, KIND_NAMES=KIND_NAMES)  # pyright: ignore[reportArgumentType, reportCallIssue]

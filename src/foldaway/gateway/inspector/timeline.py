@@ -37,6 +37,9 @@ ESTIMATE_ERROR: Final = 0.15
 """A first prompt that is longer than estimated by no more than this share holds nothing unknown.
 The median error of an estimate is at most 8 % (bench/tokens.py); this is about twice that."""
 
+_LONGEST_ANSWER = 3_600
+"""Seconds: what took longer was a pause, not an answer; chosen."""
+
 _BY_HAND = 0.4
 """An agent that compacts below this share of its window was told to: the lowest share at which one
 does it by itself is 0.5 (`agents/known`)."""
@@ -64,13 +67,14 @@ class ContextStep(Struct, frozen=True, kw_only=True):
 class Timeline(Struct, frozen=True, kw_only=True):
     """The requests of a session, and what each prompt held."""
 
-    session: str
-    length: int
-    """Messages of the log."""
     requests: list[RequestRow]
     held: list[Amounts]
     """For each request its prompt by kind, in the order of `KINDS`. They add up to what the
     provider counted, or to the estimate if it did not say."""
+    lengths: list[int]
+    """For each request how many messages the log had when it was sent."""
+    seconds: list[float | None]
+    """For each request the time from the newest message in it to its answer, None if unknown."""
     source: Literal["measured", "estimated", "none"]
     """Whether the requests were recorded. If not, one is assumed before each answer."""
     window_tokens: int
@@ -80,10 +84,6 @@ class Timeline(Struct, frozen=True, kw_only=True):
     """From how many tokens on it is compacted."""
     steps: tuple[ContextStep, ...]
     totals: RequestTotals
-
-    def prompt(self, at: int) -> int:
-        """Return the tokens of the prompt of a request."""
-        return sum(self.held[at])
 
 
 def timeline(store: Store, info: SessionInfo) -> Timeline:
@@ -95,7 +95,8 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
     usage = recorded_usage(store, info)
     context = Context(store, info, rows, views)
     requests = request_rows(usage or _assume_requests(info, rows, views, context))
-    held = _measure_prompts(requests, rows, context)
+    lengths = _lengths(requests, rows)
+    held = _measure_prompts(requests, lengths, context)
     if not usage:  # what was cached, and so what it cost, is not known
         requests = [
             msgspec.structs.replace(one, input_tokens=sum(prompt), cost=None)
@@ -104,10 +105,10 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
     steps = _steps(info, requests, held, views, context)
     window, source, threshold = limits(store, info, requests, held, views, steps)
     return Timeline(
-        session=info.id,
-        length=info.length,
         requests=requests,
         held=held,
+        lengths=lengths,
+        seconds=[_wait(one, rows, at) for one, at in zip(requests, lengths, strict=True)],
         source="measured" if usage else "estimated" if requests else "none",
         window_tokens=window,
         window_source=source,
@@ -144,11 +145,18 @@ def _assume_requests(
     return found
 
 
+def _wait(one: RequestRow, rows: Sequence[OutlineRow], length: int) -> float | None:
+    """Return how long the model took for an answer: some agents record only when it was done."""
+    if one.time is None or not 0 < length <= len(rows):
+        return None
+    passed = one.time - rows[length - 1].time
+    return passed if 0 < passed < _LONGEST_ANSWER else None
+
+
 def _measure_prompts(
-    requests: Sequence[RequestRow], rows: Sequence[OutlineRow], context: Context
+    requests: Sequence[RequestRow], lengths: Sequence[int], context: Context
 ) -> list[Amounts]:
     """Return each prompt by kind."""
-    lengths = _lengths(requests, rows)
     unrecorded = _count_unknown(requests, lengths, context)
     fixed = plus(context.fixed, (unrecorded, *NOTHING[1:]))
     found: list[Amounts] = []
@@ -336,27 +344,19 @@ class TimelineColumns(Struct, frozen=True, kw_only=True):
     first: list[int]
     """The first request of each column; it ends before the first of the next one."""
     last: list[int]
-    position: list[int]
     time: list[float | None]
-    view: list[int]
     held: dict[Kind, list[int]]
     """Tokens of the last prompt, by kind; a kind that is nowhere is left out."""
     prompt: list[int]
     """Tokens of the last prompt."""
-    highest: list[int]
-    """Tokens of the longest prompt."""
     cached: list[int]
     """Of the last prompt, what came out of the cache."""
     paid: list[int]
     """Of one prompt, the most that did not come out of the cache: a miss in a column is seen."""
-    output: list[int]
-    """Tokens of all answers."""
     cost: list[float | None]
     """Of all requests; None if none of them says."""
-    misses: list[int]
-    """Requests for which the cache had less than before."""
-    steps: list[int]
-    """Compactions before a request of the column; those after the last request count there."""
+    seconds: list[float | None]
+    """The longest wait for an answer; None if none is known."""
 
 
 def columns(found: Timeline, most: int = 400) -> TimelineColumns:
@@ -366,10 +366,6 @@ def columns(found: Timeline, most: int = 400) -> TimelineColumns:
     cuts = [range(at, min(at + width, count)) for at in range(0, count, width)]
     last = [cut[-1] for cut in cuts]
     prompts = list(map(sum, found.held))
-    steps = [0] * len(cuts)
-    for step in found.steps:
-        if cuts:
-            steps[min(step.request // width, len(cuts) - 1)] += 1
     requests = found.requests
     held: dict[Kind, list[int]] = {
         kind: [found.held[at][place] for at in last] for place, kind in enumerate(KINDS)
@@ -377,20 +373,18 @@ def columns(found: Timeline, most: int = 400) -> TimelineColumns:
     return TimelineColumns(
         first=[cut[0] for cut in cuts],
         last=last,
-        position=[requests[at].position for at in last],
         time=[requests[at].time for at in last],
-        view=[requests[at].view for at in last],
         held={kind: tokens for kind, tokens in held.items() if any(tokens)},
         prompt=[prompts[at] for at in last],
-        highest=[max(prompts[cut.start : cut.stop]) for cut in cuts],
         cached=[requests[at].cache_read_tokens for at in last],
         paid=[
             max(max(prompts[at] - requests[at].cache_read_tokens, 0) for at in cut) for cut in cuts
         ],
-        output=[sum(requests[at].output_tokens for at in cut) for cut in cuts],
         cost=[_cost(requests[cut.start : cut.stop]) for cut in cuts],
-        misses=[sum(requests[at].cache_miss for at in cut) for cut in cuts],
-        steps=steps,
+        seconds=[
+            max((one for at in cut if (one := found.seconds[at]) is not None), default=None)
+            for cut in cuts
+        ],
     )
 
 

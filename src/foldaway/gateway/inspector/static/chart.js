@@ -20,37 +20,54 @@ function stacked(kinds, amounts) {
 const NEAR = 8; // pixels beside a compaction that count as on it
 
 /**
- * Draw the timeline into an element; `pointed` hears of columns, `picked` of clicks on them, and
- * `stepped` of clicks on a compaction, by its place in `steps`.
+ * Draw the timeline into an element; `pointed` hears of columns and where they are, or of null,
+ * `picked` of clicks on them, and `stepped` of clicks on a compaction, by its place in `steps`.
  */
-export function drawTimeline(element, drawn, steps, window, pointed, picked, stepped) {
+export function drawTimeline(element, { drawn, steps, window, pointed, picked, stepped }) {
   const kinds = Object.keys(drawn.held);
   const requests = drawn.last.map((at) => at + 1);
-  const data = [requests, ...stacked(kinds, drawn.held), requests.map(() => window || null)];
   const single = requests.length === 1; // a line needs two points
-  const paths = single ? uPlot.paths.bars({ size: [0.2, 60] }) : undefined;
+  const lower = document.getElementById("lower");
+  let xs = requests;
   let chart;
+  let byTime = false;
+
+  /** Return where a request is on the axis; one past the last is at its end. */
+  function placeOf(request) {
+    const column = drawn.last.findIndex((last) => last >= request);
+    return byTime ? xs.at(column) : request + 1;
+  }
+
+  function data() {
+    let latest = 0;
+    xs = byTime ? drawn.time.map((time) => (latest = Math.max(latest, time))) : requests;
+    const rows = [xs, ...stacked(kinds, drawn.held), xs.map(() => window || null)];
+    return single ? rows.map(([one], at) => [one, at ? one : one + 1]) : rows;
+  }
+
+  const column = ({ cursor }) => (cursor.idx == null ? null : Math.min(cursor.idx, drawn.last.length - 1));
+  const paths = () => (byTime ? uPlot.paths.stepped({ align: 1 }) : undefined); // until the next one
 
   const axis = (values, size) => ({
     stroke: themed("--dim"), grid: { stroke: themed("--line"), width: 1 },
     ticks: { stroke: themed("--line") }, font: "12px system-ui, sans-serif", values, size,
   });
   const options = () => ({
-    width: element.clientWidth, height: Math.max(220, Math.min(320, element.clientWidth * 0.6)),
+    width: element.clientWidth, height: element.clientHeight,
     padding: [null, 16, null, null], // the same for both charts, so that requests stand above each other
     legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
-    scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high, 1) * 1.04] } },
-    axes: [{ ...axis(undefined, 34), incrs: WHOLE }, axis((_, ticks) => ticks.map(short), 46)],
+    scales: { x: { time: byTime }, y: { range: (_, low, high) => [0, Math.max(high, 1) * 1.04] } },
+    axes: [{ ...axis(undefined, 34), ...(byTime ? {} : { incrs: WHOLE }) }, axis((_, ticks) => ticks.map(short), 46)],
     series: [
       { label: "request" },
       ...kinds.toReversed().map((kind) => ({
         label: kind, fill: themed(`--kind-${kind}`), stroke: themed("--card"), width: 0.5,
-        points: { show: false }, paths,
+        points: { show: false }, paths: paths(),
       })),
       { label: "window", stroke: themed("--bad"), width: 1.5, points: { show: false } },
     ],
     hooks: {
-      setCursor: [(self) => self.cursor.idx != null && pointed(self.cursor.idx)],
+      setCursor: [(self) => pointed(column(self), self.cursor.left + self.over.offsetLeft)],
       draw: [drawSteps],
     },
   });
@@ -61,14 +78,8 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked, ste
     ctx.strokeStyle = themed("--kind-summary");
     ctx.fillStyle = themed("--kind-summary");
     ctx.lineWidth = 2 * devicePixelRatio;
-    if (single && window) {
-      const y = self.valToPos(window, "y", true);
-      ctx.fillStyle = themed("--bad");
-      ctx.fillRect(bbox.left, y, bbox.width, 1.5 * devicePixelRatio);
-      ctx.fillStyle = themed("--kind-summary");
-    }
     for (const request of steps) {
-      const x = Math.min(self.valToPos(request + 1, "x", true), bbox.left + bbox.width);
+      const x = Math.min(self.valToPos(placeOf(request), "x", true), bbox.left + bbox.width);
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
@@ -82,49 +93,59 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked, ste
 
   function draw() {
     chart?.destroy();
-    chart = new uPlot(options(), data, element);
+    chart = new uPlot(options(), data(), element);
     chart.over.addEventListener("click", (event) => {
-      const far = steps.map((request) => Math.abs(chart.valToPos(request + 1, "x") - event.offsetX));
+      const far = steps.map((request) => Math.abs(chart.valToPos(placeOf(request), "x") - event.offsetX));
       const nearest = far.indexOf(Math.min(...far));
       if (far[nearest] <= NEAR) stepped(nearest);
-      else if (chart.cursor.idx != null) picked(chart.cursor.idx);
+      else if (column(chart) != null) picked(column(chart));
     });
   }
 
-  /** Draw below it what of each prompt did not come out of the cache. */
-  function drawPaid(place) {
-    const made = new uPlot({
-      ...options(), width: place.clientWidth, height: 90, hooks: {}, scales: { x: { time: false } },
-      axes: [{ show: false }, { ...axis((_, ticks) => ticks.map(short), 46), space: 24 }],
+  /** Draw below it one figure of each request. */
+  function drawLower(place) {
+    const isTokens = lower.value === "paid";
+    const color = themed(isTokens ? "--bad" : "--mark");
+    return new uPlot({
+      ...options(), width: place.clientWidth, height: 90, hooks: {}, scales: { x: { time: byTime } },
+      axes: [{ show: false }, { ...axis((_, ticks) => isTokens ? ticks.map(short) : ticks, 46), space: 24 }],
       series: [{ label: "request" }, {
-        label: "not from the cache", stroke: themed("--bad"), fill: themed("--bad"), width: 0,
+        label: lower.value, stroke: color, fill: color, width: 0,
         paths: uPlot.paths.bars({ size: [1, 40, 1] }), points: { show: false },
       }],
-    }, [requests, drawn.paid], place);
-    return made;
+    }, [xs, drawn[lower.value]], place);
   }
 
-  const paidPlace = document.getElementById("paid");
-  let paidChart;
+  const lowerPlace = document.getElementById("paid");
+  let lowerChart;
   const drawAll = () => {
     draw();
-    paidChart?.destroy();
-    if (paidPlace) paidChart = drawPaid(paidPlace);
+    lowerChart?.destroy();
+    if (lowerPlace) lowerChart = drawLower(lowerPlace);
   };
   drawAll();
+  lower?.addEventListener("change", drawAll);
+  const axes = [...document.querySelectorAll("[data-axis]")];
+  for (const button of axes) {
+    button.addEventListener("click", () => {
+      byTime = button.dataset.axis === "time";
+      for (const one of axes) one.setAttribute("aria-pressed", one === button);
+      drawAll();
+    });
+  }
   element.tabIndex = 0;
   element.addEventListener("keydown", (event) => {
     const last = requests.length - 1;
-    const here = chart.cursor.idx ?? 0;
+    const here = column(chart) ?? 0;
     const moves = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: last, PageUp: here - 10, PageDown: here + 10 };
     if (event.key === "Enter") picked(here);
     else if (event.key in moves) {
       const next = Math.min(Math.max(moves[event.key], 0), last);
-      chart.setCursor({ left: chart.valToPos(requests[next], "x"), top: 10 });
-      pointed(next);
+      chart.setCursor({ left: chart.valToPos(xs[next], "x"), top: 10 });
     } else return;
     event.preventDefault();
   });
+  element.addEventListener("blur", () => pointed(null));
   addEventListener("foldaway-theme", drawAll);
   new ResizeObserver(() => chart.width !== element.clientWidth && drawAll()).observe(element);
 }

@@ -64,11 +64,13 @@ export function lazyList(container, { total, size, heights, part, tag = "div", r
     far.observe(chunk);
   }
   return {
+    /** Load the part with an entry, and return it. */
     at: async (place) => {
       const chunk = chunks[Math.floor(place / size)];
       chunk.isWanted = true;
       await load(chunk);
       chunk.isWanted = false;
+      return chunk.children[place % size];
     },
   };
 }

@@ -6,16 +6,15 @@ import { given, say, short } from "./page.js";
 import { pin, reveal } from "./pin.js";
 
 const talk = document.getElementById("talk");
-const { address, api, session, show } = talk.dataset;
+const { address, api, session, show, rows = `${address}/rows?show=${show}&` } = talk.dataset;
 const total = Number(talk.dataset.total);
 const size = Number(talk.dataset.chunk);
 // The conversation
 
 const list = lazyList(talk, {
-  total, size, heights: given("sizes")?.length ? given("sizes") : [size * 120],
-  part: (start, stop) => `${address}/rows?start=${start}&stop=${stop}&show=${show}`,
+  total, size, heights: [size * 120],
+  part: (start, stop) => `${rows}start=${start}&stop=${stop}`,
 });
-document.querySelector(".pages")?.remove();
 
 /** Show a message: load what holds it, go there, and let it be seen. */
 async function goTo(position) {
@@ -24,15 +23,22 @@ async function goTo(position) {
     return;
   }
   const at = Math.min(Math.max(position, 0), total - 1);
-  await list.at(at);
-  const row = document.getElementById(`m${at}`);
-  if (!row) return;
-  row.scrollIntoView({ block: "start" });
-  row.focus({ preventScroll: true });
-  row.classList.add("found");
-  setTimeout(() => row.classList.remove("found"), 2_000);
-  history.replaceState(null, "", `${address}?at=${at}#m${at}`);
+  if (await mark(at)) history.replaceState(null, "", `${address}?at=${at}#m${at}`);
 }
+
+async function mark(place) {
+  const row = await list.at(place);
+  row?.scrollIntoView({ block: "start" });
+  row?.focus({ preventScroll: true });
+  row?.classList.add("found");
+  setTimeout(() => row?.classList.remove("found"), 2_000);
+  return row;
+}
+
+document.getElementById("to-new")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  mark(Number(event.target.dataset.place));
+});
 
 const wanted = /^#m(\d+)$/.exec(location.hash);
 if (wanted) goTo(Number(wanted[1]));
@@ -97,19 +103,42 @@ addEventListener("keydown", (event) => {
 
 const drawn = given("drawn");
 const chart = document.getElementById("timeline");
+
+/** Return what is said of some requests beside the pointer, a line each. */
+function describe(at) {
+  const many = drawn.first[at] === drawn.last[at] ? "" : `s ${drawn.first[at] + 1} to`;
+  const when = drawn.time[at] ? new Date(drawn.time[at] * 1e3).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "";
+  const named = (kind) => document.querySelector(`.legend .k-${kind}`)?.parentElement.textContent ?? kind;
+  const held = Object.entries(drawn.held).map(([kind, tokens]) => [named(kind), tokens[at] && short(tokens[at]), kind]);
+  return [
+    [`Request${many} ${drawn.last[at] + 1}`, when],
+    ["prompt", `${short(drawn.prompt[at])} tokens`],
+    ["from the cache", drawn.cached[at] && short(drawn.cached[at])],
+    ["cost", drawn.cost[at] && `$${drawn.cost[at].toFixed(3)}`],
+    ["to the answer", drawn.seconds[at] && `${drawn.seconds[at].toFixed(1)} s`],
+    ...held.reverse(),
+  ].filter(([, value]) => value || value === "");
+}
+
 if (drawn && chart) {
-  const pointed = document.getElementById("pointed");
-  const tell = (at) => {
-    const named = (kind) => chart.closest(".card").querySelector(`.legend .k-${kind}`)?.parentElement.textContent ?? kind;
-    const parts = Object.entries(drawn.held).map(([kind, tokens]) => [kind, tokens[at]]);
-    const read = drawn.cached[at] ? `, ${short(drawn.cached[at])} from the cache` : "";
-    const cost = drawn.cost[at] ? `, $${drawn.cost[at].toFixed(3)}` : "";
-    const many = drawn.first[at] === drawn.last[at] ? "" : `${drawn.first[at] + 1} to `;
-    pointed.textContent = `Request ${many}${drawn.last[at] + 1}: ${short(drawn.prompt[at])} tokens${read}${cost}. ` +
-      parts.filter(([, tokens]) => tokens).map(([kind, tokens]) => `${named(kind)} ${short(tokens)}`).join(", ");
+  const tip = document.getElementById("pointed");
+  const show = (at, left) => {
+    tip.hidden = at == null;
+    if (tip.hidden) return;
+    tip.replaceChildren(...describe(at).map(([name, value, kind]) => {
+      const line = document.createElement("div");
+      if (kind) line.append(Object.assign(document.createElement("i"), { className: `k-${kind}` }));
+      line.append(`${name} `, Object.assign(document.createElement("b"), { textContent: value }));
+      return line;
+    }));
+    const isRight = left > chart.clientWidth / 2; // beside the pointer, on the side with more room
+    tip.style.left = isRight ? "" : `${left + 14}px`;
+    tip.style.right = isRight ? `${chart.clientWidth - left + 14}px` : "";
   };
   const { steps, window } = chart.dataset;
-  drawTimeline(chart, drawn, JSON.parse(steps), Number(window), tell,
-    (at) => goTo(Math.max(drawn.position[at] - 1, 0)),
-    (step) => { location.href = document.querySelectorAll(".steps li > a:first-child")[step].href; });
+  drawTimeline(chart, {
+    drawn, steps: JSON.parse(steps), window: Number(window), pointed: show,
+    picked: (at) => { location.href = `${address}/request/${drawn.last[at] + 1}`; },
+    stepped: (step) => { location.href = document.querySelectorAll(".steps li > a:first-child")[step].href; },
+  });
 }
