@@ -38,6 +38,10 @@ COLUMNS = (
     "compactions",
     "tokens",
     "first_ask",
+    "requests",
+    "used_tokens",
+    "cost",
+    "unpriced",
 )
 _FIELDS = tuple({"parent": "parent_id", "root": "root_id"}.get(name, name) for name in COLUMNS)
 LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"

@@ -27,17 +27,12 @@ from foldaway.stores.values import (
     Place,
     SessionInfo,
     StoredView,
-    TurnUsage,
 )
 
 _COLUMNS = "number, previous, created, reason, length, items, state, report"
 NOTE_CHARS: Final = 1_000
 """Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
 _LEAN = "number, previous, created, reason, length, items, NULL, report"
-_TURN = (
-    "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
-    " cache_hour_tokens, cost, view"
-)
 
 
 def commit(
@@ -355,60 +350,6 @@ def pins(space: Space, tx: Statements, session_id: str) -> tuple[Pin, ...]:
         (space.tenant, key_of(space, tx, session_id)),
     )
     return tuple(Pin(*row) for row in rows)
-
-
-def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUsage, ...]) -> None:
-    """Keep what requests cost, in this order."""
-    key = fetch_own(space, tx, session_id).key
-    row = tx.row(
-        "SELECT coalesce(max(number), 0) + 1 FROM turns WHERE tenant = ? AND session = ?",
-        (space.tenant, key),
-    )
-    for number, one in enumerate(usage, row[0] if row else 1):
-        time = space.database.now(tx) if one.time is None else one.time
-        tx.run(
-            f"INSERT INTO turns (tenant, session, number, {_TURN})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                space.tenant,
-                key,
-                number,
-                one.position,
-                time,
-                plain(one.model),
-                one.input_tokens,
-                one.output_tokens,
-                one.cache_read_tokens,
-                one.cache_write_tokens,
-                one.cache_hour_tokens,
-                one.cost,
-                one.view,
-            ),
-        )
-
-
-def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tuple[TurnUsage, ...]:
-    """Return what was kept, in its order; only the `last` ones if that is given."""
-    rows = tx.rows(
-        f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ? ORDER BY number DESC"
-        f"{'' if last is None else f' LIMIT {int(last)}'}",
-        (space.tenant, key_of(space, tx, session_id)),
-    )
-    return tuple(
-        TurnUsage(
-            position=row[0],
-            time=row[1],
-            model=row[2],
-            input_tokens=row[3],
-            output_tokens=row[4],
-            cache_read_tokens=row[5],
-            cache_write_tokens=row[6],
-            cache_hour_tokens=row[7],
-            cost=row[8],
-            view=row[9],
-        )
-        for row in reversed(rows)
-    )
 
 
 def save_sent(space: Space, tx: Statements, session_id: str, sent: bytes, view: int) -> None:
