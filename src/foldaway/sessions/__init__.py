@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         beginning,
         date_of,
         name_in_words,
+        short_title,
     )
     from foldaway.sessions.lineage import Handed
     from foldaway.sessions.matching import digest
@@ -114,7 +115,7 @@ __getattr__ = import_later(
         "idle": "Tended compact_idle expire",
         "inbox": "Inbox InboxTurn InboxWorker waiting_inboxes",
         "last_view": "LastView",
-        "library": "MARK TOOL_CHARS Library beginning date_of name_in_words",
+        "library": "MARK TOOL_CHARS Library beginning date_of name_in_words short_title",
         "lineage": "Handed",
         "matching": "digest",
         "place": "GivenSettings SessionOptions SessionSettings find_by_key",
