@@ -21,11 +21,11 @@ _TURN = (
     " cache_hour_tokens, cost, view"
 )
 _NAMES = _TURN.split(", ")
-_WITH_SUBAGENTS = (
-    "WITH RECURSIVE below (key, id, usual) AS (SELECT key, id, model FROM sessions"
-    " WHERE tenant = ? AND key = ? UNION ALL SELECT s.key, s.id, s.model FROM sessions s JOIN"
-    " below b ON s.tenant = ? AND s.parent = b.id AND s.parent <> '' AND s.kind = 'subagent')"
-    f" SELECT {_TURN}, usual FROM below b JOIN turns t ON t.tenant = ? AND t.session = b.key"
+_OF_SESSION = f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ?"
+_ITSELF = "SELECT key, id, model FROM sessions WHERE tenant = ? AND key = ?"
+_SUBAGENTS = (
+    "SELECT key, id, model FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''"
+    " AND kind = 'subagent'"
 )
 
 
@@ -50,8 +50,7 @@ def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUs
 def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tuple[TurnUsage, ...]:
     """Return what was kept, in its order; only the `last` ones if that is given."""
     rows = tx.rows(
-        f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ? ORDER BY number DESC"
-        f"{'' if last is None else f' LIMIT {int(last)}'}",
+        f"{_OF_SESSION} ORDER BY number DESC{'' if last is None else f' LIMIT {int(last)}'}",
         (space.tenant, key_of(space, tx, session_id)),
     )
     return tuple(map(_as_turn, reversed(rows)))
@@ -77,8 +76,13 @@ def count_used(space: Space, tx: Statements, price: Price, most: int) -> int:
         (tenant, most),
     )
     for (key,) in keys:
-        rows = tx.rows(_WITH_SUBAGENTS, (tenant, key, tenant, tenant))
-        turns = [_as_turn((*row[:2], row[2] or row[-1], *row[3:-1])) for row in rows]
+        turns: list[TurnUsage] = []
+        waiting = tx.rows(_ITSELF, (tenant, key))
+        for session, name, model in waiting:  # which grows by those that worked for it
+            waiting += tx.rows(_SUBAGENTS, (tenant, name))
+            for one in tx.rows(_OF_SESSION, (tenant, session)):
+                turn = _as_turn(one)
+                turns.append(turn if turn.model else replace(turn, model=model))
         costs = [price(one) for one in turns]
         sums = {
             "requests": len(turns),

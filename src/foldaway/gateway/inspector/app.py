@@ -36,6 +36,7 @@ from foldaway.gateway.inspector.compaction_page import (
     trial_page,
 )
 from foldaway.gateway.inspector.compare_pages import compare, lab_report, trial_state
+from foldaway.gateway.inspector.demo import demo
 from foldaway.gateway.inspector.live_board import LiveBoard, LiveFiles
 from foldaway.gateway.inspector.overview_pages import home, live, live_state, reading
 from foldaway.gateway.inspector.search_page import copy_files, copying, search
@@ -107,6 +108,7 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         *(route(inspector, path, handler) for path, handler in PAGES),
         route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
         route(inspector, f"{ROOT}/search/files", copy_files, "POST"),
+        route(inspector, f"{ROOT}/demo", demo, "POST", "DELETE"),
         route(inspector, f"{ROOT}/sessions/delete", delete_chosen, "POST"),
         route(inspector, f"{ROOT}/lab/session/{{id}}", trial_state, "GET", "POST"),
         _Copies(inspector.shelf),
