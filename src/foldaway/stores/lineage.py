@@ -246,10 +246,7 @@ def list_page(
     after: str,
     order: SessionOrder = "updated",
 ) -> Page:
-    """Return sessions that were in use between `since` and `until`, in an order.
-
-    The page is found by its keys: what is sorted is small, whatever the rows hold.
-    """
+    """Return sessions that were in use between `since` and `until`, in an order."""
     conditions, values = _conditions_of_list(space, wanted)
     is_named = order in NAMES_FIRST
     if after:
@@ -258,7 +255,7 @@ def list_page(
         conditions.append(f"s.{order} {sign}= ? AND (s.{order} {sign} ? OR s.id < ?)")
         values += (value, value, last_id)
     by = f"s.{order} {'ASC' if is_named else 'DESC'}, s.id DESC"
-    rows = tx.rows(
+    rows = tx.rows(  # found by its keys, so that what is sorted is small
         f"{SELECT} WHERE s.tenant = ? AND s.key IN (SELECT s.key FROM sessions s"
         f" WHERE {' AND '.join(conditions)} ORDER BY {by} LIMIT ?) ORDER BY {by}",
         (space.tenant, *values, most + 1),
@@ -425,6 +422,17 @@ def update(space: Space, tx: Statements, key: int, values: dict[str, Value]) -> 
         f"UPDATE sessions SET {settings} WHERE tenant = ? AND key = ?",
         (*values.values(), space.tenant, key),
     )
+
+
+def outdate_sums(space: Space, tx: Statements, session_id: str) -> None:
+    """Have the sums of a session counted again, and those of the sessions that it works for."""
+    name, sql = plain(session_id), "SELECT kind, parent FROM sessions WHERE tenant = ? AND id = ?"
+    while row := tx.row(sql, (space.tenant, name)):
+        tx.run(
+            "UPDATE sessions SET requests = NULL WHERE tenant = ? AND id = ? AND requests >= 0",
+            (space.tenant, name),
+        )
+        name = str(row[1]) if row[0] == "subagent" else ""
 
 
 def _frame(space: Space, tx: Statements, frame: bytes, parent: Found | None) -> BodyKey:

@@ -10,9 +10,9 @@ from msgspec import Struct
 from foldaway.errors import Conflict, StoreUnavailable
 from foldaway.stores.bodies import content_of
 from foldaway.stores.database import Statements
+from foldaway.stores.lineage import outdate_sums
 from foldaway.stores.log import Piece
 from foldaway.stores.rows import Found, Space, fetch_own, key_of
-from foldaway.stores.usage import outdate_sums
 from foldaway.stores.values import Health, LineageSize, SessionInfo
 
 _AT_ONCE = 500

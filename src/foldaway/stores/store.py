@@ -14,7 +14,7 @@ import zstandard
 from foldaway._core import Reference
 from foldaway.errors import StoreUnavailable
 from foldaway.search import Match, Reveal, Wanted
-from foldaway.stores import erasing, lineage, log, maintenance, usage, views
+from foldaway.stores import erasing, lineage, log, maintenance, views
 from foldaway.stores.database import Database, Statements
 from foldaway.stores.rows import (
     Space,
@@ -366,17 +366,15 @@ class Store:
 
     def add_usage(self, session_id: str, *turns: TurnUsage) -> None:
         """Keep what requests cost, in this order."""
-        self._write(lambda tx: usage.add_usage(self._space, tx, session_id, turns))
+        self._write(lambda tx: views.add_usage(self._space, tx, session_id, turns))
 
     def usage(self, session_id: str, *, last: int | None = None) -> tuple[TurnUsage, ...]:
         """Return what requests cost, in their order: all of them, or the `last` ones."""
-        return self._read(lambda tx: usage.usage(self._space, tx, session_id, last))
+        return self._read(lambda tx: views.usage(self._space, tx, session_id, last))
 
-    def count_used(self, price: usage.Price, *, most: int = _PAGE) -> int:
-        """Count what at most `most` sessions used whose requests were not counted yet; return of
-        how many. `price` returns what a request costs.
-        """
-        return self._write(lambda tx: usage.count_used(self._space, tx, price, most))
+    def count_used(self, price: views.Price, *, most: int = _PAGE) -> int:
+        """Count what at most `most` sessions used that were not counted yet; return how many."""
+        return self._write(lambda tx: views.count_used(self._space, tx, price, most))
 
     def acquire(self, session_id: str, holder: str, ttl: float, gone: str = "") -> Lease | Held:
         """Return the right to compact a session for `ttl` seconds, or who has it.

@@ -17,6 +17,7 @@ from tests.gateway.inspector.native import MODEL, Visit, visit, write_session
 from tests.gateway.inspector.test_home import names_in, text_of, titles_in
 
 from foldaway.caching import PriceList
+from foldaway.gateway.inspector.addresses import Choice
 from foldaway.gateway.inspector.session_list import list_sessions
 from foldaway.gateway.inspector.session_sources import DEMO
 from foldaway.stores import NewSession, Store, TurnUsage, open_store
@@ -53,12 +54,8 @@ def page(store: Store, tmp_path: Path) -> Iterator[Visit]:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_every_order_has_every_session_once(
-    page: Visit, monkeypatch: pytest.MonkeyPatch, order: str
-) -> None:
+def test_every_order_has_every_session_once(page: Visit, order: str) -> None:
     """Stored ones and those of files together, from page to page."""
-    from foldaway.gateway.inspector.addresses import Choice
-
     shelf, spending = page.server.shelf, page.server.spending.spending
     whole = list_sessions(shelf, spending, Choice(order=order), most=99).rows
     found: list[str] = []
@@ -105,10 +102,10 @@ def test_a_folder_with_a_secret_is_in_no_address(store: Store, tmp_path: Path) -
     for number in range(60):
         store.create(NewSession(id=f"x{number}", cwd=f"/{SECRET}", started=5.0))
     with visit(store, [], tmp_path / "cache") as made:
-        for query in ({"order": "cwd"}, {"order": "cwd", "after": "x30"}):
-            said = made.get(LIST, **query)
+        for after in ("", "x30"):
+            said = made.get(LIST, order="cwd", after=after)
             assert SECRET not in html.unescape(said)
-            assert 'rel="next"' in said or "after" in query
+            assert 'rel="next"' in said or after
 
 
 def test_titles_are_short_and_without_markdown(tmp_path: Path) -> None:
@@ -127,7 +124,7 @@ def test_several_sessions_are_deleted_together(pages: Pages) -> None:
     assert pages.store.session(pages.id)
     gone = pages.post(address, sessions=[pages.id, "other"])
     assert gone["sessions"] == 2
-    assert "No session fits" in pages.get(LIST)
+    assert names_in(pages.get(LIST)) == []
 
 
 def test_a_session_of_a_file_is_not_deleted(page: Visit) -> None:
@@ -162,6 +159,7 @@ def test_the_demo_is_opened_and_removed(tmp_path: Path) -> None:
             "origin": "http://127.0.0.1:80", "x-foldaway-page": made.server.terms.page_key,
         }  # fmt: skip
         assert made.client.post("/inspector/demo").status_code == 403
+        address = ""
         for _ in range(2):
             address = made.client.post("/inspector/demo", headers=headers).json()["address"]
         assert address == f"/inspector/session/{DEMO}"

@@ -29,13 +29,6 @@ class DemoAnswer(Struct, frozen=True):
     address: str
 
 
-class _Step(Struct, frozen=True):
-    ask: str
-    file: str
-    line: str
-    answer: str
-
-
 def demo(inspector: Inspector, request: Request) -> Answer:
     """Make the session, or remove it; return where to go on."""
     store = inspector.shelf.copies().store
@@ -60,13 +53,13 @@ def write_demo(store: Store) -> None:
             new=NewSession(id=DEMO, dialect="openai-chat", title="A demo: the orders service")
         ),
     )
-    steps = read_table("demo", dict[str, tuple[_Step, ...]], "foldaway.agents.chat")["steps"]
+    steps = read_table("demo", dict[str, list[dict[str, str]]], "foldaway.agents.chat")["steps"]
     before = 0
-    for at, step in enumerate([one for one in steps if one.file] * _TIMES):
-        name = {"name": "read_file", "arguments": json.dumps({"path": step.file})}
+    for at, step in enumerate([one for one in steps if one["file"]] * _TIMES):
+        name = {"name": "read_file", "arguments": json.dumps({"path": step["file"]})}
         call = {"id": f"call_{at}", "type": "function", "function": name}
-        text = "\n".join(step.line.format(n=n) for n in range(at, at + 40))
-        asked = [{"role": "user", "content": step.ask}]
+        text = "\n".join(step["line"].format(n=n) for n in range(at, at + 40))
+        asked = [{"role": "user", "content": step["ask"]}]
         read = [
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": call["id"], "content": text},
@@ -81,4 +74,4 @@ def write_demo(store: Store) -> None:
                 {"prompt_tokens": sent, "completion_tokens": 50, "prompt_tokens_details": details}
             )
             before = sent
-        session.append({"role": "assistant", "content": step.answer})
+        session.append({"role": "assistant", "content": step["answer"]})

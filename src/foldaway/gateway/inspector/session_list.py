@@ -52,7 +52,7 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     strip: WindowStrip | None
 
     place: Place = (0.0, "")
-    """Where it is in the list."""
+    """Its place in the list."""
 
 
 class ListNames(Struct, frozen=True):
@@ -106,7 +106,7 @@ def list_names(shelf: Shelf, spending: Spending | None) -> ListNames:
     if "names" not in memory:
         found = {*(shelf.api.store.names() if shelf.api else ())}
         for one in shelf.list_files().values():
-            found.add((one.agent, one.answers[-1].model if one.answers else "", one.project))
+            found.add((one.agent, _model_of(one), one.project))
         agents, models, folders = (
             sorted({row[at] for row in found} - {""})[:_MOST_NAMES] for at in range(3)
         )
@@ -216,21 +216,20 @@ def _is_after(place: Place, edge: Place, order: SessionOrder) -> bool:
 def _value(one: SpentSession, order: SessionOrder, sums: Mapping[Key, UsageSum]) -> float | str:
     """Return what a session of a file is sorted by."""
     figures = sums.get(one.key, UsageSum())
-    match order:
-        case "updated":
-            return find_last_use(one)
-        case "cost":
-            return figures.cost
-        case "used_tokens":
-            return figures.tokens
-        case "compactions":
-            return one.compactions
-        case "cwd":
-            return one.project
-        case "model":
-            return one.answers[-1].model if one.answers else ""
-        case "source":
-            return one.agent
+    values: dict[SessionOrder, float | str] = {
+        "updated": find_last_use(one),
+        "cost": figures.cost,
+        "used_tokens": figures.tokens,
+        "compactions": one.compactions,
+        "cwd": one.project,
+        "model": _model_of(one),
+        "source": one.agent,
+    }
+    return values[order]
+
+
+def _model_of(one: SpentSession) -> str:
+    return one.answers[-1].model if one.answers else ""
 
 
 def _find_mark(shelf: Shelf, after: str, order: SessionOrder) -> str:
@@ -267,7 +266,7 @@ def _of_file(
         title=short_title(show(one.title)),
         agent=one.agent,
         project=show(one.project),
-        model=one.answers[-1].model if one.answers else "",
+        model=_model_of(one),
         time=find_last_use(one),
         messages=0,
         figures=figures,

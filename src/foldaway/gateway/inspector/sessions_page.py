@@ -42,7 +42,7 @@ ORDERS: Final = {
 """What the list is sorted by, and what it is called."""
 
 
-class Chosen(Struct, frozen=True):
+class ChosenSessions(Struct, frozen=True):
     """Sessions that somebody chose, by their names."""
 
     sessions: tuple[str, ...]
@@ -77,7 +77,7 @@ def sessions(inspector: Inspector, request: Request) -> Answer:
 
 def delete_chosen(inspector: Inspector, request: Request) -> Answer:
     """Delete sessions of the store for good, all or none; return what is gone."""
-    asked = msgspec.json.decode(body_of(request), type=Chosen)
+    asked = msgspec.json.decode(body_of(request), type=ChosenSessions)
     api = inspector.shelf.api
     if api is None or any(name in inspector.shelf.list_files() for name in asked.sessions):
         raise NotAllowed("A session in the file of an agent is not deleted here. Delete its file.")
