@@ -245,7 +245,8 @@ class LiveBoard:
     def _take_compaction(self, event: CompactionTold) -> None:
         who, (said, tone) = event.agent or event.model, compaction_words(event)
         self._keep(replace(self._row(event), session=event.session, decision=said, tone=tone))
-        self._note(who, said, tone, "fault" if event.result == "failed" else "compaction")
+        kinds: dict[str, StepKind] = {"failed": "fault", "deferred": "note"}
+        self._note(who, said, tone, kinds.get(event.result, "compaction"))
         if event.result == "done":
             self._add(compactions=1)
             self._notices.add("Compacted", f"{who}: {said}")
@@ -258,7 +259,8 @@ class LiveBoard:
         self._add(requests=1, cost=event.cost, saved=event.saved)
         said, is_bad = request_words(event), is_fault(event)
         tone, kind = ("bad", "fault") if is_bad else ("", "request")
-        self._note(event.agent or event.model, said, tone, kind, event.cost)
+        told = request_words(replace(event, cost=0.0))  # which has a column of its own
+        self._note(event.agent or event.model, told, tone, kind, event.cost)
         if not event.conversation:
             return
         was = self._row(event)
