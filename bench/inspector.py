@@ -108,7 +108,7 @@ def _make(place: Path, size: int) -> None:
     others = max(size - sum(LENGTHS), 0) // OTHERS
     with open_store(half) as store:
         for number, length in enumerate([*LENGTHS, *[OTHERS] * others]):
-            _add_session(store, f"s{length}" if number < len(LENGTHS) else f"o{number}",
+            add_session(store, f"s{length}" if number < len(LENGTHS) else f"o{number}",
                          list(islice(texts, length)), number)  # fmt: skip
             done += length
             if number % 20 == 0:
@@ -120,7 +120,7 @@ def _make(place: Path, size: int) -> None:
     half.rename(place)
 
 
-def _add_session(store: Store, name: str, texts: list[str], number: int) -> None:
+def add_session(store: Store, name: str, texts: list[str], number: int) -> None:
     began = 1.7e9 + number * 1_000.0
     frame = {"key": "messages", "body": {
         "model": "claude-sonnet-4-5", "tools": [_tool(one) for one in range(20)],

@@ -17,12 +17,14 @@ def choose(page: Any, field: str, at: int) -> None:
 def test_two_sessions_are_chosen_and_compared_by_keyboard(
     visitor: Any, size: str, theme: str
 ) -> None:
-    """Their prompts are drawn in one chart, which is also told in words."""
+    """Two recent ones are chosen already. Their prompts are drawn in one chart, which is also told
+    in words.
+    """
     page = visitor.page("/inspector/lab", size=size, theme=theme)
-    choose(page, "a", 1)
-    choose(page, "b", 2)
-    page.locator("#b").focus()
-    page.keyboard.press("Tab")
+    assert page.locator(".choose input:checked").count() == 2
+    visitor.check(page)
+    page.locator("input[name=b]:checked").focus()
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Two sessions", level=2).nth(1).wait_for()
     if page.locator("#fill").count():

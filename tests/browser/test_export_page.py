@@ -12,7 +12,7 @@ import pytest
 def test_a_saved_page_opens_by_itself(visitor: Any, tmp_path: Path, size: str, theme: str) -> None:
     """From a file: no error, no request, its chart is drawn and light turns dark by keyboard."""
     page = visitor.page("/inspector/lab")
-    names = page.eval_on_selector_all("#a option", "all => all.map(one => one.value)")
+    names = page.eval_on_selector_all("#session option", "all => all.map(one => one.value)")
     pair = next(
         address for other in names[2:]
         if (address := f"/inspector/lab?a={names[1]}&b={other}")

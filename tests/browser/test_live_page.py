@@ -78,6 +78,10 @@ def test_what_happens_appears_by_itself(
     assert (
         row.locator("svg[role=img]").get_attribute("aria-label").endswith("of the window is filled")
     )
+    feed = page.locator(".feed")
+    for kind in ("request", "tool", "compaction"):
+        feed.locator(f".step-{kind}").first.wait_for()
+    assert "$" in feed.locator(".step-request .number").first.inner_text()
     visitor.check(page)
 
 

@@ -5,9 +5,24 @@ from __future__ import annotations
 import pytest
 
 import foldaway
-from foldaway.errors import AmbiguousSession, Conflict, UnknownPosition, UnknownSession
+from foldaway.caching import RequestUsage
+from foldaway.errors import (
+    AmbiguousSession,
+    Conflict,
+    InvalidSetting,
+    UnknownPosition,
+    UnknownSession,
+)
 from foldaway.stores.store import Store
-from foldaway.stores.values import NewMessage, NewSession, NewView, Pin, SessionFilter
+from foldaway.stores.values import (
+    NewMessage,
+    NewSession,
+    NewView,
+    Pin,
+    SessionFilter,
+    SessionOrder,
+    TurnUsage,
+)
 
 
 def said(text: str, **fields: object) -> NewMessage:
@@ -334,3 +349,79 @@ def test_sessions_of_other_folders_can_be_as_if_they_were_not_there(store: Store
     assert "20-c" not in str(several.value)
     with pytest.raises(UnknownSession):
         store.find("20-a", folders=())
+
+
+def used(tokens: int, cost: float | None = None) -> TurnUsage:
+    return TurnUsage(position=1, model="m", input_tokens=tokens, output_tokens=1, cost=cost)
+
+
+def recorded(request: RequestUsage) -> float | None:
+    """Return the price that was written down."""
+    return request.cost
+
+
+def test_what_a_session_used_is_kept_with_it(store: Store) -> None:
+    """Sums are out of date from a report until they are counted, for those too that it works for;
+    what nobody knows the price of is counted apart.
+    """
+    main, other = store.create(new(id="main")), store.create(new(id="other"))
+    helper = store.create(new(kind="subagent"), parent_id="main", descent="delegation")
+    assert (main.requests, main.used_tokens, main.cost) == (0, 0, 0.0)
+    assert store.count_used(recorded) == 0
+    store.add_usage("main", used(10, 0.5))
+    store.add_usage(helper.id, used(20), used(30, 0.25))
+    assert store.session("main").requests is store.session(helper.id).requests is None
+    assert store.session("other") == other
+    assert store.count_used(recorded, most=1) == 1
+    assert store.count_used(recorded) == 1
+    assert store.count_used(recorded) == 0
+    info = store.session("main")
+    assert (info.requests, info.used_tokens, info.cost, info.unpriced) == (3, 63, 0.75, 1)
+    info = store.session(helper.id)
+    assert (info.requests, info.used_tokens, info.cost, info.unpriced) == (2, 52, 0.25, 1)
+    store.erase([helper.id])
+    assert store.count_used(recorded) == 1
+    assert store.session("main").cost == 0.5
+
+
+def test_a_list_has_every_session_once_in_any_order(store: Store) -> None:
+    """By money, tokens and compactions the most first, by names from the first letter on; pages
+    follow each other also where many are equal.
+    """
+    for number in range(12):
+        store.create(new(
+            id=f"s{number:02}", model=f"m {number % 3}", source="pi" if number % 2 else "",
+            cwd=f"/w/{number % 4}%", started=float(number // 3),
+        ))  # fmt: skip
+        if number % 3:
+            store.add_usage(f"s{number:02}", used(number % 5, number % 4 / 2))
+    store.count_used(recorded)
+    everything = list(store.sessions(SessionFilter(), most=99).sessions)
+    orders: dict[SessionOrder, bool] = {
+        "updated": True, "cost": True, "used_tokens": True, "compactions": True,
+        "cwd": False, "model": False, "source": False,
+    }  # fmt: skip
+    for order, is_falling in orders.items():
+        found: list[str] = []
+        after = ""
+        while True:
+            page = store.sessions(SessionFilter(), most=5, after=after, order=order)
+            found += [info.id for info in page.sessions]
+            after = page.next
+            if not after:
+                break
+        wanted = sorted(everything, key=lambda info: info.id, reverse=True)
+        wanted.sort(key=lambda info: getattr(info, order), reverse=is_falling)
+        assert found == [info.id for info in wanted]
+    with pytest.raises(InvalidSetting):
+        store.sessions(SessionFilter(), after="dear s01", order="cost")
+
+
+def test_a_list_is_narrowed_by_model(store: Store) -> None:
+    """The names that sessions have are listed for whoever chooses."""
+    store.create(new(id="one", model="a", source="pi", cwd="/x"))
+    store.create(new(id="two", model="b"))
+    store.create(new(model="b", kind="subagent"))
+    assert [info.id for info in store.sessions(SessionFilter(model="b")).sessions] == ["two"]
+    assert store.count(SessionFilter(model="b")) == 1
+    assert sorted(store.names()) == [("", "b", ""), ("pi", "a", "/x")]

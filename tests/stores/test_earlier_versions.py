@@ -86,7 +86,7 @@ def test_everything_that_was_kept_is_there(store: Store, expected: list[dict[str
     """Messages byte by byte, roles, keys, titles, lineages, pins and usage."""
     health = store.health(deep=True)
     assert health.problems == ()
-    assert health.written_by.startswith("created before 0.2")
+    assert health.written_by.startswith("created ")
     assert store.count(SessionFilter()) == len(expected)
     for one in expected:
         info, rows = store.session(one["id"]), store.read(one["id"])
@@ -105,9 +105,23 @@ def test_a_store_says_which_version_brought_it_up_to_date(
     request: pytest.FixtureRequest, store: Store
 ) -> None:
     """Only a store of an earlier schema is changed when it is opened."""
-    is_newest = f"schema-{store.health().schema}]" in request.node.name
-    migrated = "" if is_newest else f", migrated by {foldaway.__version__}"
-    assert store.health().written_by == f"created before 0.2{migrated}"
+    schema = int(re.findall(r"schema-(\d+)", request.node.name)[0])
+    created = "before 0.2" if schema < 4 else "by 0.2.0"
+    migrated = "" if schema == store.health().schema else f", migrated by {foldaway.__version__}"
+    assert store.health().written_by == f"created {created}{migrated}"
+
+
+def test_what_an_old_session_used_is_counted(store: Store, expected: list[dict[str, Any]]) -> None:
+    """A store from before it was kept with a session counts it once, when it is asked to."""
+    one = long_one(expected)
+    assert store.session(one["id"]).requests is None
+    everything = store.count(SessionFilter(kind="any"))
+    assert store.count_used(lambda request: request.cost, most=1_000) == everything
+    assert store.count_used(lambda request: request.cost) == 0
+    info = store.session(one["id"])
+    assert (info.requests, info.used_tokens, info.cost, info.unpriced) == (1, 1_050, 0.25, 0)
+    [first] = store.sessions(SessionFilter(), most=1, order="cost").sessions
+    assert first.id == one["id"]
 
 
 def test_a_session_shows_what_it_showed(store: Store, expected: list[dict[str, Any]]) -> None:

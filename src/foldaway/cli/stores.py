@@ -19,8 +19,8 @@ from foldaway.cli.inputs import OptionRow, json_option, options, print_json, usa
 from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, home_of, settings_from
 from foldaway.config import Settings, open_store, read_settings
 from foldaway.errors import StoreUnavailable
-from foldaway.sessions import Project, SessionRow
-from foldaway.stores import FIRST_ASK_CHARS, SessionInfo, Store
+from foldaway.sessions import Project, SessionRow, name_in_words, short_title
+from foldaway.stores import SessionInfo, Store
 
 Use: TypeAlias = Literal["read", "search", "write", "create"]
 """`read` never changes the file; `search` completes its index if it may; `write` wants a store
@@ -174,9 +174,7 @@ def clip_id(session_id: str) -> str:
 
 def session_name(info: SessionInfo) -> str:
     """Return what people know a session by, on one line."""
-    is_cut = not info.title and len(info.first_ask) >= FIRST_ASK_CHARS
-    words = info.title or info.first_ask or "(no words of a user)"
-    return f"{join_on_one_line(words)}{'…' if is_cut else ''}"
+    return join_on_one_line(short_title(name_in_words(info)) or "(no words of a user)")
 
 
 def session_line(info: SessionInfo) -> list[tuple[str, str]]:

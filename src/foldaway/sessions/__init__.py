@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         beginning,
         date_of,
         name_in_words,
+        short_title,
     )
     from foldaway.sessions.lineage import Handed
     from foldaway.sessions.matching import digest
@@ -117,7 +118,7 @@ __getattr__ = import_later(
         "idle": "compact_idle expire find_expired Retention Tended",
         "inbox": "Inbox InboxTurn InboxWorker waiting_inboxes",
         "last_view": "LastView",
-        "library": "beginning date_of Library MARK name_in_words Project TOOL_CHARS",
+        "library": "beginning date_of Library MARK name_in_words Project short_title TOOL_CHARS",
         "lineage": "Handed",
         "matching": "digest",
         "place": "GivenSettings SessionOptions SessionSettings find_by_key",

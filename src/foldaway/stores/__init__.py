@@ -9,6 +9,7 @@ from foldaway._core import import_later
 if TYPE_CHECKING:
     from foldaway.search import Wanted, parse_query, snippet
     from foldaway.stores.erasing import HeldPiece, Rewording
+    from foldaway.stores.lineage import make_mark, read_mark
     from foldaway.stores.log import FIRST_ASK_CHARS
     from foldaway.stores.open import is_store_file, open_store, stores_in
     from foldaway.stores.rows import plain
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from foldaway.stores.sqlite.salvaging import salvage
     from foldaway.stores.store import Store
     from foldaway.stores.values import (
+        NAMES_FIRST,
         Descent,
         Erased,
         Health,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionInfo,
         SessionKind,
+        SessionOrder,
         StoredMessage,
         StoredView,
         Stretch,
@@ -59,6 +62,7 @@ __getattr__ = import_later(
         "foldaway.search.query": "parse_query",
         "foldaway.search.text": "snippet",
         "foldaway.search.values": "Wanted",
+        "lineage": "make_mark read_mark",
         "log": "FIRST_ASK_CHARS",
         "open": "is_store_file open_store stores_in",
         "rows": "plain",
@@ -66,7 +70,7 @@ __getattr__ = import_later(
         "sqlite.salvaging": "salvage",
         "store": "Store",
         "values": "Descent Erased Health Held Lease Line NewMessage NewSession NewView "
-        "OutlineRow Page Pin Place SessionFilter SessionInfo SessionKind StoredMessage "
-        "StoredView Stretch TokenSum TurnUsage",
+        "NAMES_FIRST OutlineRow Page Pin Place SessionFilter SessionInfo SessionKind "
+        "SessionOrder StoredMessage StoredView Stretch TokenSum TurnUsage",
     },
 )

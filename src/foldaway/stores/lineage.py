@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from urllib.parse import quote, unquote
 
 from foldaway.errors import (
     AmbiguousSession,
@@ -29,7 +30,15 @@ from foldaway.stores.rows import (
     fold_titles,
     plain,
 )
-from foldaway.stores.values import Descent, NewSession, Page, SessionFilter, SessionInfo
+from foldaway.stores.values import (
+    NAMES_FIRST,
+    Descent,
+    NewSession,
+    Page,
+    SessionFilter,
+    SessionInfo,
+    SessionOrder,
+)
 
 _NUMBERED = re.compile(r"^(.*) #([0-9]{1,9})$", re.DOTALL)
 _MOST_NAMED = 5
@@ -109,6 +118,7 @@ def insert(
         "first_ask": first_ask,
         "folded": fold_titles(title, first_ask),
         "frame": _frame(space, tx, new.frame, parent if heir else None),
+        "requests": 0,
     }
     tx.run(
         f"INSERT INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
@@ -131,6 +141,14 @@ def _stamp(seconds: float) -> str:
     except (OverflowError, OSError, ValueError):
         return ""
     return stamp if len(stamp) == len("20260131-120000") else ""
+
+
+def list_names(space: Space, tx: Statements) -> tuple[tuple[str, str, str], ...]:
+    """Return the agents, models and folders that sessions have together."""
+    rows = tx.rows(
+        "SELECT DISTINCT source, model, cwd FROM sessions WHERE tenant = ?", (space.tenant,)
+    )
+    return tuple((str(row[0]), str(row[1]), str(row[2])) for row in rows)
 
 
 def folders(space: Space, tx: Statements) -> dict[str, int]:
@@ -220,22 +238,44 @@ def adopt(space: Space, tx: Statements, name: str, source_id: str, keys: Sequenc
 
 
 def list_page(
-    space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str
+    space: Space,
+    tx: Statements,
+    wanted: SessionFilter,
+    *,
+    most: int,
+    after: str,
+    order: SessionOrder = "updated",
 ) -> Page:
-    """Return sessions that were in use between `since` and `until`, the last used first."""
+    """Return sessions that were in use between `since` and `until`, in an order."""
     conditions, values = _conditions_of_list(space, wanted)
+    is_named = order in NAMES_FIRST
     if after:
-        updated, last_id = _mark(space, tx, after)
-        conditions.append("(s.updated < ? OR (s.updated = ? AND s.id < ?))")
-        values += (updated, updated, last_id)
-    rows = tx.rows(
-        f"{SELECT} WHERE {' AND '.join(conditions)} ORDER BY s.updated DESC, s.id DESC LIMIT ?",
-        (*values, most + 1),
+        value, last_id = _mark(space, tx, after, order)
+        sign = ">" if is_named else "<"
+        conditions.append(f"s.{order} {sign}= ? AND (s.{order} {sign} ? OR s.id < ?)")
+        values += (value, value, last_id)
+    by = f"s.{order} {'ASC' if is_named else 'DESC'}, s.id DESC"
+    rows = tx.rows(  # found by its keys, so that what is sorted is small
+        f"{SELECT} WHERE s.tenant = ? AND s.key IN (SELECT s.key FROM sessions s"
+        f" WHERE {' AND '.join(conditions)} ORDER BY {by} LIMIT ?) ORDER BY {by}",
+        (space.tenant, *values, most + 1),
     )
     sessions = tuple(as_found(space, tx, row).info for row in rows[:most])
-    last = sessions[-1] if sessions else None
-    more = f"{last.updated.hex()} {last.id}" if last and len(rows) > most else ""
-    return Page(sessions, more)
+    if len(rows) <= most or not sessions:
+        return Page(sessions)
+    return Page(sessions, make_mark(getattr(sessions[-1], order), sessions[-1].id))
+
+
+def make_mark(value: float | str, name: str) -> str:
+    """Return the mark of a place in a list: what it is sorted by there, and a name."""
+    said = quote(value, safe="") if isinstance(value, str) else float(value).hex()
+    return f"{said} {name}"
+
+
+def read_mark(mark: str, order: SessionOrder) -> tuple[float | str, str]:
+    """Return what a mark was made from; raises `ValueError` and `OverflowError`."""
+    value, _, name = mark.partition(" ")
+    return plain(unquote(value)) if order in NAMES_FIRST else float.fromhex(value), plain(name)
 
 
 def count(space: Space, tx: Statements, wanted: SessionFilter) -> int:
@@ -258,14 +298,13 @@ def _conditions_of_list(space: Space, wanted: SessionFilter) -> tuple[list[str],
     return conditions, values
 
 
-def _mark(space: Space, tx: Statements, after: str) -> tuple[float, str]:
-    """Return the time and id that a page ended with: of the mark, or of a session's name."""
-    updated, _, last_id = after.partition(" ")
+def _mark(space: Space, tx: Statements, after: str, order: SessionOrder) -> tuple[float | str, str]:
+    """Return where a page ended: by the mark, or by a session's name."""
     try:
-        if not last_id:
+        if " " not in after:
             last = find(space, tx, after)
-            return last.updated, last.id
-        return float.fromhex(updated), plain(last_id)
+            return getattr(last, order), last.id
+        return read_mark(after, order)
     except (ValueError, OverflowError, UnknownSession):
         raise InvalidSetting(
             "after", after, "the mark or the session that the page before ended with"
@@ -385,6 +424,17 @@ def update(space: Space, tx: Statements, key: int, values: dict[str, Value]) -> 
     )
 
 
+def outdate_sums(space: Space, tx: Statements, session_id: str) -> None:
+    """Have the sums of a session counted again, and those of the sessions that it works for."""
+    name, sql = plain(session_id), "SELECT kind, parent FROM sessions WHERE tenant = ? AND id = ?"
+    while row := tx.row(sql, (space.tenant, name)):
+        tx.run(
+            "UPDATE sessions SET requests = NULL WHERE tenant = ? AND id = ? AND requests >= 0",
+            (space.tenant, name),
+        )
+        name = str(row[1]) if row[0] == "subagent" else ""
+
+
 def _frame(space: Space, tx: Statements, frame: bytes, parent: Found | None) -> BodyKey:
     """Return the key of a frame, of the parent's if there is none, or None."""
     if frame:
@@ -428,6 +478,8 @@ def _conditions(
 
     if wanted.source:
         add("source = ?", plain(wanted.source))
+    if wanted.model:
+        add("model = ?", plain(wanted.model))
     if wanted.kind != "any":
         add("kind = ?", wanted.kind)
     if wanted.since is not None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from foldaway.errors import Conflict, StoreUnavailable
 from foldaway.stores.bodies import content_of
 from foldaway.stores.database import Statements
+from foldaway.stores.lineage import outdate_sums
 from foldaway.stores.log import Piece
 from foldaway.stores.rows import Found, Space, fetch_own, key_of
 from foldaway.stores.values import Health, LineageSize, SessionInfo
@@ -151,6 +152,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
     messages = sum(space.database.remove_messages(tx, session.key) for session in sessions)
     for session in sessions:
         _reopen_parent(space, tx, session)
+        outdate_sums(space, tx, session.info.id)
         _orphan(space, tx, session, going)
         for table in _OF_SESSION:
             _delete(space, tx, table, "session", session.key)

@@ -41,6 +41,7 @@ from foldaway.stores.values import (
     Place,
     SessionFilter,
     SessionInfo,
+    SessionOrder,
     StoredMessage,
     StoredView,
     Stretch,
@@ -120,6 +121,10 @@ class Store:
         """
         return self._read(lambda tx: lineage.find(self._space, tx, text, folders))
 
+    def names(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the agents, models and folders of sessions, as they come together."""
+        return self._read(lambda tx: lineage.list_names(self._space, tx))
+
     def folders(self) -> dict[str, int]:
         """Return the folders that sessions ran in, "" if unknown, with the number of sessions."""
         return self._read(lambda tx: lineage.folders(self._space, tx))
@@ -136,13 +141,23 @@ class Store:
         """Give a session another source id, and its own messages these keys by their position."""
         self._write(lambda tx: lineage.adopt(self._space, tx, session_id, source_id, keys))
 
-    def sessions(self, wanted: SessionFilter, *, most: int = 50, after: str = "") -> Page:
-        """Return sessions in use between `since` and `until`, the last used first.
+    def sessions(
+        self,
+        wanted: SessionFilter,
+        *,
+        most: int = 50,
+        after: str = "",
+        order: SessionOrder = "updated",
+    ) -> Page:
+        """Return sessions in use between `since` and `until`, the last used first if no other
+        order is asked for.
 
         `after` is `Page.next` of the page before.
         """
         return self._read(
-            lambda tx: lineage.list_page(self._space, tx, wanted, most=most, after=after)
+            lambda tx: lineage.list_page(
+                self._space, tx, wanted, most=most, after=after, order=order
+            )
         )
 
     def all_sessions(self, wanted: SessionFilter) -> Iterator[SessionInfo]:
@@ -349,13 +364,17 @@ class Store:
         """Return the pins in order of their positions."""
         return self._read(lambda tx: views.pins(self._space, tx, session_id))
 
-    def add_usage(self, session_id: str, *usage: TurnUsage) -> None:
+    def add_usage(self, session_id: str, *turns: TurnUsage) -> None:
         """Keep what requests cost, in this order."""
-        self._write(lambda tx: views.add_usage(self._space, tx, session_id, usage))
+        self._write(lambda tx: views.add_usage(self._space, tx, session_id, turns))
 
     def usage(self, session_id: str, *, last: int | None = None) -> tuple[TurnUsage, ...]:
         """Return what requests cost, in their order: all of them, or the `last` ones."""
         return self._read(lambda tx: views.usage(self._space, tx, session_id, last))
+
+    def count_used(self, price: views.Price, *, most: int = _PAGE) -> int:
+        """Count what at most `most` sessions used that were not counted yet; return how many."""
+        return self._write(lambda tx: views.count_used(self._space, tx, price, most))
 
     def acquire(self, session_id: str, holder: str, ttl: float, gone: str = "") -> Lease | Held:
         """Return the right to compact a session for `ttl` seconds, or who has it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Raw, Struct
 
@@ -76,6 +76,14 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     frame: bytes = b""
     first_ask: str = ""
     """The beginning of the first words of the user, for lists; at most 200 characters."""
+    requests: int | None = 0
+    """Of it and of its subagents, as they were counted last; None while they are to be counted."""
+    used_tokens: int = 0
+    """That these requests sent, and that were answered."""
+    cost: float = 0.0
+    """Of these requests, in dollars."""
+    unpriced: int = 0
+    """Requests whose price nobody knows; they are not in the cost."""
 
     def branch(self, title: str = "") -> NewSession:
         """Return what a branch of it is made from; a store fills in what it leaves out."""
@@ -229,6 +237,13 @@ class Held(Struct, frozen=True, gc=False):
     """Seconds."""
 
 
+SessionOrder: TypeAlias = Literal[
+    "updated", "cost", "used_tokens", "compactions", "cwd", "model", "source"
+]
+"""What a list is sorted by: names from the first letter on, all else with the most first."""
+NAMES_FIRST: Final = ("cwd", "model", "source")
+
+
 class SessionFilter(Struct, frozen=True, kw_only=True):
     """Which sessions; an empty field asks nothing."""
 
@@ -243,6 +258,7 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
     """Only the newest of each lineage."""
     folders: tuple[str, ...] | None = None
     """As in the `Filters` of a search: None is any folder, an empty tuple finds nothing."""
+    model: str = ""
 
 
 class Page(Struct, frozen=True):

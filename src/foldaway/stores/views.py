@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from foldaway._core import Reference
 from foldaway.errors import (
@@ -17,7 +18,7 @@ from foldaway.errors import (
 )
 from foldaway.stores.bodies import expand, squeeze
 from foldaway.stores.database import Row, Statements, Value
-from foldaway.stores.lineage import copy_pins, copy_state, copy_view, insert, update
+from foldaway.stores.lineage import copy_pins, copy_state, copy_view, insert, outdate_sums, update
 from foldaway.stores.log import give_out
 from foldaway.stores.rows import Found, Space, fetch, fetch_own, key_of, plain, refuse_closed
 from foldaway.stores.values import (
@@ -36,8 +37,17 @@ _COLUMNS = "number, previous, created, reason, length, items, state, report"
 NOTE_CHARS: Final = 1_000
 """Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
 _LEAN = "number, previous, created, reason, length, items, NULL, report"
-_TURN = TurnUsage.__struct_fields__
+Price = Callable[[TurnUsage], float | None]
+"""Returns what a request costs in dollars, None if nobody knows."""
+_NAMES = TurnUsage.__struct_fields__
+_TURN = ", ".join(_NAMES)
 """The columns of a request that are ours: the fields of its value."""
+_OF_SESSION = f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ?"
+_ITSELF = "SELECT key, id, model FROM sessions WHERE tenant = ? AND key = ?"
+_SUBAGENTS = (
+    "SELECT key, id, model FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''"
+    " AND kind = 'subagent'"
+)
 
 
 def commit(
@@ -364,24 +374,55 @@ def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUs
         "SELECT coalesce(max(number), 0) + 1 FROM turns WHERE tenant = ? AND session = ?",
         (space.tenant, key),
     )
+    marks = ", ".join("?" * len(_NAMES))
     for number, one in enumerate(usage, row[0] if row else 1):
         time = space.database.now(tx) if one.time is None else one.time
-        values = {**asdict(one), "time": time, "model": plain(one.model)}
+        told = replace(one, time=time, model=plain(one.model))
         tx.run(
-            f"INSERT INTO turns (tenant, session, number, {', '.join(_TURN)})"
-            f" VALUES (?, ?, ?{', ?' * len(_TURN)})",
-            (space.tenant, key, number, *(values[name] for name in _TURN)),
+            f"INSERT INTO turns (tenant, session, number, {_TURN}) VALUES (?, ?, ?, {marks})",
+            (space.tenant, key, number, *(getattr(told, name) for name in _NAMES)),
         )
+    outdate_sums(space, tx, session_id)
 
 
 def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tuple[TurnUsage, ...]:
     """Return what was kept, in its order; only the `last` ones if that is given."""
     rows = tx.rows(
-        f"SELECT {', '.join(_TURN)} FROM turns WHERE tenant = ? AND session = ?"
-        f" ORDER BY number DESC{'' if last is None else f' LIMIT {int(last)}'}",
+        f"{_OF_SESSION} ORDER BY number DESC{'' if last is None else f' LIMIT {int(last)}'}",
         (space.tenant, key_of(space, tx, session_id)),
     )
-    return tuple(TurnUsage(**dict(zip(_TURN, row, strict=True))) for row in reversed(rows))
+    return tuple(map(_as_turn, reversed(rows)))
+
+
+def count_used(space: Space, tx: Statements, price: Price, most: int) -> int:
+    """Count the sums of at most `most` sessions that lack them; return of how many."""
+    tenant = space.tenant
+    keys = tx.rows(
+        "SELECT key FROM sessions WHERE tenant = ? AND requests IS NULL ORDER BY key LIMIT ?"
+        f"{space.database.for_update}",
+        (tenant, most),
+    )
+    for (key,) in keys:
+        turns: list[TurnUsage] = []
+        waiting = tx.rows(_ITSELF, (tenant, key))
+        for session, name, model in waiting:  # which grows by those that worked for it
+            waiting += tx.rows(_SUBAGENTS, (tenant, name))
+            for one in tx.rows(_OF_SESSION, (tenant, session)):
+                turn = _as_turn(one)
+                turns.append(turn if turn.model else replace(turn, model=model))
+        costs = [price(one) for one in turns]
+        sums = {
+            "requests": len(turns),
+            "used_tokens": sum(one.input_tokens + one.output_tokens for one in turns),
+            "cost": sum(one or 0.0 for one in costs),
+            "unpriced": costs.count(None),
+        }
+        update(space, tx, key, {**sums})
+    return len(keys)
+
+
+def _as_turn(row: Row) -> TurnUsage:
+    return TurnUsage(**dict(zip(_NAMES, row, strict=True)))
 
 
 def save_sent(space: Space, tx: Statements, session_id: str, sent: bytes, view: int) -> None:

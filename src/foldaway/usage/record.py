@@ -15,6 +15,7 @@ from foldaway.agents.known import find_agent
 from foldaway.caching import RequestUsage
 from foldaway.compaction import message_tokens
 from foldaway.facts import own_words, use_of
+from foldaway.sessions import short_title
 from foldaway.transcript import Estimator, Message, Part, Text, ToolCall, ToolResult, is_ask
 from foldaway.usage.categories import EARLIER, SUMMARIES, SYSTEM, name_in_prompts
 
@@ -130,9 +131,6 @@ def mark_of(agent: str, source_id: str, messages: Sequence[Message], one: Reques
     return hashlib.blake2b(text, digest_size=_MARK_BYTES).digest()
 
 
-_TITLE_CHARS = 80
-_WORD_CHARS = "".join(map(chr, range(0x21, 0x7F)))
-"""Printable ASCII without the space: what secrets are made of."""
 _CHANGES = frozenset(("create", "write", "change", "append", "delete", "rename"))
 
 
@@ -162,22 +160,14 @@ def title_of(given: str, messages: Iterable[Message]) -> str:
     What aider prints and commands with a slash are no words.
     """
     if given:
-        return _shorten(given)
+        return short_title(given)
     for message in messages:
         if is_ask(message):
             texts = (own_words(part.text) for part in message.parts if isinstance(part, Text))
             words = " ".join(next(filter(None, texts), "").split())
             if words and not words.startswith((CONSOLE_MARK, "/")):
-                return _shorten(words)
+                return short_title(words)
     return ""
-
-
-def _shorten(title: str) -> str:
-    """Return a title without the word at the cut: a redactor does not recognize half a secret."""
-    if len(title) <= _TITLE_CHARS:
-        return title
-    cut = title[:_TITLE_CHARS]
-    return f"{(cut if title[_TITLE_CHARS].isspace() else cut.rstrip(_WORD_CHARS)).rstrip()}…"
 
 
 def _calls(messages: Sequence[Message]) -> list[int]:

@@ -78,7 +78,7 @@ class Visit:
     def read(self) -> None:
         """Wait until all files are read."""
         reader = self.server.spending
-        reader.start()
+        reader.start(with_store=True)
         for step in ("reading", "replaying"):
             reader.progress.wait(step, 60)
         assert reader.progress.state.step == "ready"

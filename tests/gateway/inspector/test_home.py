@@ -26,7 +26,7 @@ from foldaway.agents.importers import sessions_in
 from foldaway.agents.importers.take import take_all
 from foldaway.gateway.inspector.addresses import Choice, choice_of
 from foldaway.gateway.inspector.app import OpenServer
-from foldaway.gateway.inspector.overview_pages import AT_ONCE
+from foldaway.gateway.inspector.sessions_page import AT_ONCE
 from foldaway.gateway.inspector.site import HERE, asset
 from foldaway.gateway.inspector.spending_reader import SpendingReader
 from foldaway.gateway.options import GatewayOptions
@@ -200,7 +200,7 @@ def test_subagents_are_listed_only_if_they_are_asked_for(tmp_path: Path) -> None
         assert titles_in(made.get("/inspector/sessions")) == ["red zebra"]
         both = made.get("/inspector/sessions", subagents=1)
         assert sorted(titles_in(both)) == ["look for zebras", "red zebra"]
-        (row,) = re.findall(r"<tr>\s*<td>.*?</tr>", made.get("/inspector/sessions"), re.S)
+        (row,) = re.findall(r"<tr>\s*<td\b.*?</tr>", made.get("/inspector/sessions"), re.S)
         assert "2 requests" in text_of(row)
 
 

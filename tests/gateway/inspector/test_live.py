@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,37 @@ def test_sums_are_those_of_turns_alone() -> None:
     assert len(view.entries) == 3
 
 
+def test_steps_have_their_kind_time_and_money() -> None:
+    """Requests, tools, compactions and faults, the newest first; a fault has its reason."""
+    times = count(10, 10)
+    calls = {"s": (4, [(15.0, "read_file, bash")])}
+    asked: list[int] = []
+
+    def read_tools(session: str, start: int) -> tuple[int, list[tuple[float, str]]]:
+        asked.append(start)
+        return calls.get(session, (4, []))
+
+    board = LiveBoard(lambda session: "", lambda: float(next(times)), read_tools)
+    said: dict[str, Any] = {"wire": "chat", "conversation": "c1", "agent": "pi", "status": 200}
+    board.hear(Outcome(**said, input_tokens=900, cost=0.02))
+    board.hear(state_of(1, session="s"))
+    board.hear(CompactionTold(conversation="c1", result="done", number=1))
+    board.hear(Outcome(**said, note="pass; deadline"))
+    board.hear(Outcome(**said, note="pass; nothing is due"))
+    board.hear(GatewayFault("OSError"))
+    entries = board.look().entries
+    kinds = ["fault", "request", "fault", "compaction", "tool", "request"]
+    assert [entry.kind for entry in entries] == kinds
+    assert [entry.tone == "bad" for entry in entries] == [kind == "fault" for kind in kinds]
+    assert entries[0].text.startswith("an error of the gateway (OSError)")
+    assert entries[2].text == "sent as it came: deciding took too long"
+    assert (entries[4].text, entries[4].time, entries[5].cost) == ("read_file, bash", 15.0, 0.02)
+    board.hear(state_of(1, session="s"))
+    calls.clear()
+    assert len(board.look().entries) == 6
+    assert asked == [0, 4]
+
+
 def test_decisions_are_said_in_words() -> None:
     told = CompactionTold(conversation="c", result="failed", reason="cannot", detail="too much")
     assert compaction_words(told) == ("no compaction (cannot): too much", "bad")
@@ -254,4 +286,7 @@ def test_a_file_that_is_written_to_is_followed(tmp_path: Path) -> None:
     os.utime(path, (time.time() + 1, time.time() + 1))
     view = files.look()
     assert [notice.title for notice in view.notices] == ["A compaction is near"]
+    assert [entry.kind for entry in view.entries] == ["request"] * 3
+    assert view.entries[0].text.startswith("160k tokens in")
+    assert view.entries[0].cost > view.entries[2].cost > 0
     assert view.requests == 3

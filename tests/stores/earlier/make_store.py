@@ -6,8 +6,8 @@ Run it with the Python of the version whose store is wanted, from a checkout of 
     .venv/bin/python THIS_FILE PACKAGE schema-N.tar.gz
 
 PACKAGE is the name of the package in that version. The archives here are from d34cbd1 (schema 1),
-888dea72 (schema 2) and c5c99ea3 (schema 3). Inside are `store.db`, `agents/` (the folder that was
-imported), and `expected.json`.
+888dea72 (schema 2), c5c99ea3 (schema 3) and 90e92339 (schema 4). Inside are `store.db`, `agents/`
+(the folder that was imported), and `expected.json`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def main(package: str, target: str) -> None:
         raise SystemExit("the import failed")
     values = import_module(f"{package}.stores.values")
     session_type = import_module(f"{package}.sessions.session").Session
-    resume = getattr(session_type, "resume", session_type)
+    resume = getattr(session_type, "open", getattr(session_type, "resume", session_type))
     with import_module(f"{package}.stores.open").open_store(where) as store:
         infos = store.sessions(values.SessionFilter(), most=1000).sessions
         [long] = [info.id for info in infos if info.length > 40]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
+from typing import get_args
 from urllib.parse import urlencode
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
 from starlette.datastructures import QueryParams
 
-from foldaway.stores import SessionFilter
+from foldaway.stores import SessionFilter, SessionOrder
 from foldaway.usage import CountedAnswer, SpentSession
 
 _MOST_CHARS = 1_000
@@ -33,13 +34,15 @@ class Choice(Struct, frozen=True, kw_only=True):
     model: str = ""
     text: str = ""
     """Part of the title."""
+    order: str = ""
+    """What a list is sorted by, as a store calls it; "" is the time of the last use."""
     subagents: bool = False
     """Whether sessions of subagents are listed, too."""
 
     @property
     def is_empty(self) -> bool:
         """Whether everything counts."""
-        return self == Choice(subagents=self.subagents)
+        return self == Choice(subagents=self.subagents, order=self.order)
 
     def start(self) -> float | None:
         """Return the first moment that counts; None without one."""
@@ -94,9 +97,10 @@ class Choice(Struct, frozen=True, kw_only=True):
         return takes
 
     def to_filter(self) -> SessionFilter:
-        """Return the same for the sessions of a store; they are not asked for their model."""
+        """Return the same for the sessions of a store."""
         return SessionFilter(
             source=self.agent,
+            model=self.model,
             kind="any" if self.subagents else "main",
             text=self.text,
             since=self.start(),
@@ -130,7 +134,10 @@ def choice_of(query: QueryParams) -> Choice:
             _midnight(day, 1)
         except ValueError:
             raise WrongAddress(given[name]) from None
+    if given["order"] not in ("", *get_args(SessionOrder)):
+        raise WrongAddress(given["order"])
     return Choice(
+        order=given["order"],
         days=min(max(whole_number(given["days"] or "0"), 0), _MOST_DAYS),
         since=given["since"],
         until=given["until"],

@@ -37,8 +37,9 @@ from foldaway.gateway.inspector.compaction_page import (
     trial_page,
 )
 from foldaway.gateway.inspector.compare_pages import compare, lab_report, trial_state
+from foldaway.gateway.inspector.demo import demo
 from foldaway.gateway.inspector.live_board import LiveBoard, LiveFiles
-from foldaway.gateway.inspector.overview_pages import home, live, live_state, reading, sessions
+from foldaway.gateway.inspector.overview_pages import home, live, live_state, reading
 from foldaway.gateway.inspector.request_page import request_page
 from foldaway.gateway.inspector.search_page import copy_files, copying, search
 from foldaway.gateway.inspector.session_page import (
@@ -50,6 +51,7 @@ from foldaway.gateway.inspector.session_page import (
     show_secret,
 )
 from foldaway.gateway.inspector.session_sources import COPIES, Shelf, file_name_of
+from foldaway.gateway.inspector.sessions_page import delete_chosen, export_chosen, sessions
 from foldaway.gateway.inspector.site import (
     HEADERS,
     ROOT,
@@ -69,6 +71,7 @@ from foldaway.stores import Store
 PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),
     (f"{ROOT}/sessions", sessions),
+    (f"{ROOT}/sessions/export", export_chosen),
     (f"{ROOT}/reading", reading),
     (f"{ROOT}/search", search),
     (f"{ROOT}/search/files", copying),
@@ -111,6 +114,8 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         *(route(inspector, path, handler) for path, handler in PAGES),
         route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
         route(inspector, f"{ROOT}/search/files", copy_files, "POST"),
+        route(inspector, f"{ROOT}/demo", demo, "POST", "DELETE"),
+        route(inspector, f"{ROOT}/sessions/delete", delete_chosen, "POST"),
         route(inspector, f"{ROOT}/lab/session/{{id}}", trial_state, "GET", "POST"),
         _Copies(inspector.shelf),
         route(inspector, f"{ROOT}/{{rest:path}}", _no_page),

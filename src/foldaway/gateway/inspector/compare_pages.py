@@ -13,8 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from foldaway.gateway import NotThere
+from foldaway.gateway.inspector.addresses import Choice
 from foldaway.gateway.inspector.safe_text import UNTITLED
-from foldaway.gateway.inspector.session_sources import OpenedSession, file_name_of
+from foldaway.gateway.inspector.session_list import list_sessions
+from foldaway.gateway.inspector.session_sources import OpenedSession
 from foldaway.gateway.inspector.site import HEADERS, Answer, HtmlPage, Inspector, percent, when
 from foldaway.gateway.inspector.strategy_trials import TrialState
 from foldaway.gateway.inspector.timeline import timeline
@@ -26,14 +28,13 @@ from foldaway.lab import (
     report_script,
     trial_columns,
 )
-from foldaway.sessions import name_in_words
-from foldaway.stores import SessionFilter
-from foldaway.usage import SessionDetails, full, money, session_details, short
+from foldaway.sessions import name_in_words, short_title
+from foldaway.usage import SessionDetails, full, money, session_details, short, short_paths
 
-_MOST_CHOICES = 200
-"""Sessions that can be chosen from the list; a page of any other has a link to here."""
-_TITLE_CHARS = 70
-"""Of a title in a list."""
+_RECENT = 8
+"""Sessions of which two are chosen; any others are chosen in the list of all."""
+_MOST_CHOICES = 50
+"""Sessions in the menu for a trial; a page of any other has a link to here."""
 _MOST_TOOLS = 3
 """Tools that are named; the page of a session has all."""
 _WIDTH, _HEIGHT, _EDGE = 640, 300, 46
@@ -49,13 +50,6 @@ _POLICY = (
 )
 """A report is a page of its own, without an origin and without the network: what is in it can ask
 nobody. It draws with inline styles; of scripts only the one that this version writes runs."""
-
-
-class SessionChoice(Struct, frozen=True):
-    """A session that can be chosen."""
-
-    name: str
-    title: str
 
 
 class ComparedFact(Struct, frozen=True):
@@ -87,10 +81,19 @@ class PlotPoint(Struct, frozen=True, kw_only=True):
 
 def compare(inspector: Inspector, request: Request) -> Answer:
     """Return the page: what can be compared, and what was asked for."""
+    inspector.spending.start()
     asked = {name: request.query_params.get(name, "") for name in ("a", "b", "session")}
+    spending = inspector.spending.spending
+    listed = list_sessions(inspector.shelf, spending, Choice(), most=_MOST_CHOICES).rows
+    recent = listed[:_RECENT]
+    chosen = [asked["a"], asked["b"]] if asked["a"] and asked["b"] else [r.name for r in recent[:2]]
     values: dict[str, Any] = {
         **asked,
-        "choices": choices(inspector),
+        "choices": listed,
+        "recent": recent,
+        "chosen": chosen,
+        "projects": short_paths({row.project for row in recent}),
+        "missing": needed_for_trials(),
         "runs": list_runs(inspector.lab_places),
         "pair": None,
         "trial": None,
@@ -112,28 +115,8 @@ def trial_state(inspector: Inspector, request: Request) -> Answer:
     return inspector.trials.state(session.info)
 
 
-def choices(inspector: Inspector) -> list[SessionChoice]:
-    """Return the sessions that can be chosen, the newest first."""
-    found: list[SessionChoice] = []
-    api = inspector.shelf.api
-    if api is not None:
-        for info in api.store.sessions(SessionFilter(), most=_MOST_CHOICES).sessions:
-            title = api.show(name_in_words(info)) or UNTITLED
-            found.append(SessionChoice(info.id, _choice(info.source, info.updated, title)))
-    files = [one for one in inspector.shelf.files if not one.parent_id]
-    for one in sorted(files, key=lambda one: -(one.started or 0.0))[:_MOST_CHOICES]:
-        title = inspector.shelf.show(one.title) or UNTITLED
-        found.append(SessionChoice(file_name_of(one), _choice(one.agent, one.started, title)))
-    return found[:_MOST_CHOICES]
-
-
-def _choice(agent: str, time: float | None, title: str) -> str:
-    return " · ".join(filter(None, (when(time).striptags()[:10], agent, _cut(title))))
-
-
-def _cut(title: str) -> str:
-    line = " ".join(title.split())
-    return f"{line[:_TITLE_CHARS]}…" if len(line) > _TITLE_CHARS else line
+def _title(session: OpenedSession) -> str:
+    return short_title(session.api.show(name_in_words(session.info))) or UNTITLED
 
 
 # Two sessions
@@ -141,7 +124,7 @@ def _cut(title: str) -> str:
 
 def _pair(a: OpenedSession, b: OpenedSession) -> dict[str, object]:
     details = [session_details(one.store, one.info) for one in (a, b)]
-    titles = [_cut(one.api.show(name_in_words(one.info)) or UNTITLED) for one in (a, b)]
+    titles = [_title(one) for one in (a, b)]
     sizes = [[turn.input_tokens for turn in one.turns] for one in details]
     return {
         "titles": titles,
@@ -196,9 +179,8 @@ def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
     return {
         "id": session.info.id,
         "state": state,
-        "missing": needed_for_trials(),
         "result": result,
-        "title": _cut(session.api.show(name_in_words(session.info)) or UNTITLED),
+        "title": _title(session),
         "tokens": session.info.tokens,
         "columns": trial_columns(),
         "points": picture(result) if result else (),

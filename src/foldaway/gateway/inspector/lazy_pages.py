@@ -12,9 +12,12 @@ from starlette.types import Receive, Scope, Send
 
 from foldaway.errors import FoldawayError
 from foldaway.gateway import ApiContext, Terms
-from foldaway.gateway.inspector.live_board import LiveBoard
+from foldaway.gateway.inspector.live_board import LiveBoard, ToolCalls
 from foldaway.gateway.inspector.static_files import ROOT
-from foldaway.sessions import name_in_words
+from foldaway.sessions import name_in_words, short_title
+
+_MOST_LOOKED = 40
+"""Messages that are looked at for tools if a session is seen for the first time."""
 
 
 def gateway_pages(
@@ -26,7 +29,10 @@ def gateway_pages(
     """
 
     def make(api: ApiContext, terms: Terms) -> Sequence[BaseRoute]:
-        board = LiveBoard(lambda session: _title(api, session))
+        board = LiveBoard(
+            lambda session: _title(api, session),
+            read_tools=lambda session, start: _read_tools(api, session, start),
+        )
         api.events.hear(board.hear)
 
         def load() -> Router:
@@ -60,10 +66,21 @@ class LazyPages(BaseRoute):
         await (await asyncio.shield(self._loading))(scope, receive, send)
 
 
+def _read_tools(api: ApiContext, session: str, start: int) -> tuple[int, ToolCalls]:
+    """Return the length of a log, and which tools were called from a position on."""
+    try:
+        length = api.store.session(session).length
+        rows = api.store.outline(session, max(start, length - _MOST_LOOKED), length)
+    except FoldawayError:  # it was deleted meanwhile
+        return start, ()
+    calls = [(row.time, row.tools) for row in rows if row.role == "assistant" and row.tools]
+    return length, [(time, api.show(", ".join(dict.fromkeys(names)))) for time, names in calls]
+
+
 def _title(api: ApiContext, session: str) -> str:
     """Return what a session is called, ready to be shown; "" if there is none of that id."""
     try:
         info = api.store.session(session)
     except FoldawayError:
         return ""
-    return api.show(name_in_words(info))
+    return short_title(api.show(name_in_words(info)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -35,10 +35,17 @@ _RUNNING_SECONDS = 600.0
 """A file that was written to so lately is of a session that runs: tests and builds take minutes."""
 _LOOK_SECONDS = 2.0
 """How often files are looked at, while somebody looks at the page."""
+_MOST_STEPS = 40
+"""Of one file in the list of what happened."""
 _MOST_FILES = 5
 """Sessions of files that are followed: each is read again when it changes."""
 
 Tone: TypeAlias = Literal["", "good", "warn", "bad"]
+StepKind: TypeAlias = Literal["request", "tool", "compaction", "fault", "note"]
+ToolCalls: TypeAlias = Sequence[tuple[float, str]]
+"""When tools were called, and which."""
+ReadTools: TypeAlias = Callable[[str, int], tuple[int, ToolCalls]]
+"""Returns the length of the log of a session, and what was called from a position on."""
 
 
 class LiveConversation(Struct, frozen=True, kw_only=True):
@@ -73,6 +80,8 @@ class LiveConversation(Struct, frozen=True, kw_only=True):
     summary: str = ""
     """What is prepared for the next compaction."""
     time: float = 0.0
+    steps: Sequence[LiveEntry] = ()
+    """What happened, as far as a file says it."""
 
     @property
     def fill(self) -> float:
@@ -87,6 +96,8 @@ class LiveEntry(Struct, frozen=True):
     who: str
     text: str
     tone: Tone = ""
+    kind: StepKind = "note"
+    cost: float = 0.0
 
 
 class LiveNotice(Struct, frozen=True):
@@ -129,19 +140,45 @@ class Notices:
         return tuple(self._kept)
 
 
+class ToolSteps:
+    """The tools that were called in sessions of a store, each told once."""
+
+    def __init__(self, read: ReadTools) -> None:
+        """Begin with the sessions that change from now on."""
+        self._read, self._known = read, dict[str, int]()
+        self._changed: dict[str, str] = {}
+
+    def mark(self, session: str, who: str) -> None:
+        """Look at a session when steps are asked for."""
+        self._changed[session] = who
+
+    def take(self) -> list[LiveEntry]:
+        """Return what was called since this was asked last."""
+        found: list[LiveEntry] = []
+        while self._changed:
+            session, who = self._changed.popitem()
+            self._known[session], calls = self._read(session, self._known.get(session, 0))
+            found += [LiveEntry(time, who, names, kind="tool") for time, names in calls]
+        return found
+
+
 class LiveBoard:
     """What a gateway did since it was started, as far as it is remembered; events come from any
     thread.
     """
 
     def __init__(
-        self, title_of: Callable[[str], str], clock: Callable[[], float] = time.time
+        self,
+        title_of: Callable[[str], str],
+        clock: Callable[[], float] = time.time,
+        read_tools: ReadTools = lambda session, start: (start, ()),
     ) -> None:
-        """Take what returns the title of a session, ready to be shown."""
+        """Take what returns the title of a session, ready to be shown, and the tools it called."""
         self._title_of, self._clock, self._lock = title_of, clock, threading.Lock()
         self._rows: OrderedDict[str, LiveConversation] = OrderedDict()
         self._entries: deque[LiveEntry] = deque(maxlen=MOST_ENTRIES)
         self._notices, self._totals = Notices(), LiveView()
+        self._tools = ToolSteps(read_tools)
 
     def hear(self, event: Any) -> None:
         """Take an event of the gateway."""
@@ -158,22 +195,26 @@ class LiveBoard:
                 case GatewayFault():
                     self._add(faults=1)
                     text = f"an error of the gateway ({event.fault}); the request went as it came"
-                    self._note("", text, "bad")
+                    self._note("", text, "bad", "fault")
                 case _:
                     pass
 
     def look(self) -> LiveView:
         """Return all that is remembered."""
+        calls = self._tools.take()
         with self._lock:
+            self._entries.extend(calls)
             rows = [*reversed(self._rows.values())]
             found = replace(
-                self._totals, entries=tuple(reversed(self._entries)), notices=self._notices.list()
+                self._totals, entries=_newest(self._entries), notices=self._notices.list()
             )
         titled = [replace(one, title=self._title_of(one.session)) for one in rows]
         return replace(found, conversations=titled)
 
     def _take_state(self, event: ConversationState) -> None:
         was, who = self._row(event), event.agent or event.model
+        if event.session:
+            self._tools.mark(event.session, who)
         self._keep(
             replace(
                 was,
@@ -204,7 +245,8 @@ class LiveBoard:
     def _take_compaction(self, event: CompactionTold) -> None:
         who, (said, tone) = event.agent or event.model, compaction_words(event)
         self._keep(replace(self._row(event), session=event.session, decision=said, tone=tone))
-        self._note(who, said, tone)
+        kinds: dict[str, StepKind] = {"failed": "fault", "deferred": "note"}
+        self._note(who, said, tone, kinds.get(event.result, "compaction"))
         if event.result == "done":
             self._add(compactions=1)
             self._notices.add("Compacted", f"{who}: {said}")
@@ -215,8 +257,10 @@ class LiveBoard:
         if event.operation != "turn":
             return
         self._add(requests=1, cost=event.cost, saved=event.saved)
-        said, is_bad = request_words(event), event.status >= 400
-        self._note(event.agent or event.model, said, "bad" if is_bad else "")
+        said, is_bad = request_words(event), is_fault(event)
+        tone, kind = ("bad", "fault") if is_bad else ("", "request")
+        told = request_words(replace(event, cost=0.0))  # which has a column of its own
+        self._note(event.agent or event.model, told, tone, kind, event.cost)
         if not event.conversation:
             return
         was = self._row(event)
@@ -246,8 +290,10 @@ class LiveBoard:
         if len(self._rows) > MOST_CONVERSATIONS:
             self._rows.popitem(last=False)
 
-    def _note(self, who: str, text: str, tone: Tone = "") -> None:
-        self._entries.append(LiveEntry(self._clock(), who, text, tone))
+    def _note(
+        self, who: str, text: str, tone: Tone = "", kind: StepKind = "note", cost: float = 0.0
+    ) -> None:
+        self._entries.append(LiveEntry(self._clock(), who, text, tone, kind, cost))
 
     def _add(self, **more: float) -> None:
         was = {name: getattr(self._totals, name) + value for name, value in more.items()}
@@ -287,6 +333,7 @@ class LiveFiles:
         )
         return LiveView(
             conversations=rows,
+            entries=_newest([step for row in rows for step in row.steps]),
             notices=self._rows.notices.list(),
             requests=sum(row.requests for row in rows),
             cost=sum(row.cost for row in rows),
@@ -344,6 +391,7 @@ class FileRows:
             compactions=state.compactions,
             last=_last_words(found, state),
             time=changed,
+            steps=[*_steps(found, self._prices)],
         )
 
     def _compare(self, was: LiveConversation, now: LiveConversation) -> None:
@@ -353,6 +401,21 @@ class FileRows:
         if now.compactions > was.compactions:
             said = f"{short(was.prompt_tokens)} → {short(now.prompt_tokens)} tokens"
             self.notices.add("Compacted", f"{now.agent} compacted by itself: {said}")
+
+
+def _newest(entries: Iterable[LiveEntry]) -> tuple[LiveEntry, ...]:
+    return tuple(sorted(entries, key=lambda one: one.time)[::-1][:MOST_ENTRIES])
+
+
+def _steps(found: SpentSession, prices: PriceList) -> Iterator[LiveEntry]:
+    """Yield the last requests of a file, and where its agent compacted by itself."""
+    for one in found.answers[-_MOST_STEPS:]:
+        when = one.time or found.started or 0.0
+        if one.follows_compaction:
+            yield LiveEntry(when, found.agent, "compacted by itself", "good", "compaction")
+        said = _usage_words(one.input_tokens, one.cache_read_tokens, one.output_tokens, 0.0)
+        cost = prices.cost(one, is_total=one.is_total) or 0.0
+        yield LiveEntry(when, found.agent, said, kind="request", cost=cost)
 
 
 def _last_words(found: SpentSession, state: LiveState) -> str:
@@ -390,6 +453,12 @@ _NOTES = {
     "pass; left alone after faults": "sent as it came: left alone after errors",
     "answered; client compaction": "the agent's own compaction, answered by Foldaway",
 }
+_USUAL = ("pass; nothing is due", "pass; other request")
+
+
+def is_fault(event: Outcome) -> bool:
+    """Return whether a request was refused, or went out as it came because something failed."""
+    return event.status >= 400 or (event.note.startswith("pass; ") and event.note not in _USUAL)
 
 
 def request_words(event: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""The first page: what was spent, where it went, and the newest sessions; and the list of all."""
+"""The first page: what was spent, where it went, and the newest sessions."""
 
 from __future__ import annotations
 
@@ -11,23 +11,13 @@ from starlette.requests import Request
 
 from foldaway.gateway.inspector.addresses import Choice, choice_of
 from foldaway.gateway.inspector.live_board import LiveNotice
-from foldaway.gateway.inspector.session_list import count_sessions, list_sessions
-from foldaway.gateway.inspector.site import (
-    ROOT,
-    Answer,
-    HtmlPage,
-    Inspector,
-    agents_of,
-    number,
-    render,
-)
+from foldaway.gateway.inspector.session_list import list_sessions
+from foldaway.gateway.inspector.site import ROOT, Answer, HtmlPage, Inspector, number, render
 from foldaway.gateway.inspector.spending_totals import Totals, totals_of
 from foldaway.usage import kind_in_prompts, short_paths
 
 NEWEST = 10
 """Sessions on the first page: as many as fit below the figures."""
-AT_ONCE = 50
-"""Sessions on a page of the list."""
 PERIODS = ((7, "7 days"), (30, "30 days"), (0, "All"))
 _WAIT_SECONDS = 1.0
 """How long a question for the state waits for a change: the progress is drawn again once a
@@ -36,9 +26,9 @@ second."""
 
 def home(inspector: Inspector, request: Request) -> Answer:
     """Return the first page."""
-    inspector.spending.start()
+    inspector.spending.start(with_store=True)
     choice = choice_of(request.query_params)
-    shelf, spending = inspector.shelf, inspector.spending.spending
+    shelf, spending = inspector.shelf, inspector.spending.whole
     listed = list_sessions(shelf, spending, choice, most=NEWEST)
     totals = totals_of(spending, choice, shelf.show) if spending else None
     state = inspector.spending.progress.state
@@ -75,32 +65,6 @@ def bars_of(choice: Choice, totals: Totals) -> list[dict[str, Any]]:
         }
         for one in totals.bars
     ]
-
-
-def sessions(inspector: Inspector, request: Request) -> Answer:
-    """Return a page of the list of all sessions."""
-    inspector.spending.start()
-    choice = choice_of(request.query_params)
-    after = request.query_params.get("after", "")
-    shelf, spending = inspector.shelf, inspector.spending.spending
-    listed = list_sessions(shelf, spending, choice, most=AT_ONCE, after=after)
-    path = f"{ROOT}/sessions"
-    return HtmlPage(
-        "sessions.html.j2",
-        {
-            "choice": choice,
-            "list": listed,
-            "state": inspector.spending.progress.state,
-            "after": after,
-            "chips": chips(choice, path),
-            "agents": agents_of(inspector),
-            "count": count_sessions(shelf, spending, choice) if not choice.model else None,
-            "projects": short_paths({row.project for row in listed.rows}),
-            "next": choice.address(path, after=listed.next) if listed.next else "",
-            "first": choice.address(path),
-            "other": choice.address(path, subagents=not choice.subagents),
-        },
-    )
 
 
 def reading(inspector: Inspector, request: Request) -> Answer:

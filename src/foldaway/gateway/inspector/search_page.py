@@ -15,9 +15,14 @@ from foldaway.engine import unpack_view
 from foldaway.gateway import ApiContext, SearchAsked
 from foldaway.gateway import search as search_all
 from foldaway.gateway.inspector.addresses import Choice, choice_of
-from foldaway.gateway.inspector.session_list import ListedSession, list_unsearched, matching_titles
+from foldaway.gateway.inspector.session_list import (
+    ListedSession,
+    list_names,
+    list_unsearched,
+    matching_titles,
+)
 from foldaway.gateway.inspector.session_sources import Shelf
-from foldaway.gateway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
+from foldaway.gateway.inspector.site import ROOT, Answer, HtmlPage, Inspector, number
 from foldaway.gateway.inspector.window_strips import WIDTH
 from foldaway.search import Sort
 from foldaway.sessions import Hit, ShownMessage
@@ -99,7 +104,7 @@ def search(inspector: Inspector, request: Request) -> Answer:
             "named": named,
             "left": left,
             "copying": inspector.shelf.copying.progress.state,
-            "agents": agents_of(inspector),
+            "agents": list_names(inspector.shelf, inspector.spending.spending).agents,
             "roles": ROLES,
             "sorts": SORTS,
             "reading": inspector.spending.progress.state.step == "reading",

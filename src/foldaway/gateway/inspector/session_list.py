@@ -1,9 +1,10 @@
-"""Sessions of a store and of files as one list, the last used first."""
+"""Sessions of a store and of files as one list, in any order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 
@@ -12,17 +13,23 @@ from foldaway.gateway.inspector.addresses import Choice, WrongAddress
 from foldaway.gateway.inspector.session_sources import Shelf
 from foldaway.gateway.inspector.spending_reader import Spending
 from foldaway.gateway.inspector.window_strips import WindowStrip, file_strip, stored_strip
-from foldaway.sessions import Show, name_in_words
-from foldaway.stores import SessionFilter, SessionInfo
+from foldaway.sessions import Show, name_in_words, short_title
+from foldaway.stores import (
+    NAMES_FIRST,
+    SessionFilter,
+    SessionInfo,
+    SessionOrder,
+    make_mark,
+    read_mark,
+)
 from foldaway.usage import SpentSession, UsageSum
 
 Key = tuple[str, str]
-_AT_ONCE = 200
-"""Stored sessions that are looked at together if their model is asked for."""
-_MOST_LOOKS = 500
-"""Such pages of a store, at most: 100,000 sessions take some seconds; what is older is left out."""
-_MOST_TITLE = 200
-"""Characters of a title that a list shows; the same as of the first words of a user."""
+Place: TypeAlias = tuple[float | str, str]
+"""What a list is sorted by, and the name of a session."""
+T = TypeVar("T")
+_MOST_NAMES = 300
+"""Projects, agents or models that are offered to choose from."""
 
 
 class ListedSession(Struct, frozen=True, kw_only=True):
@@ -44,10 +51,16 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     is_file: bool
     strip: WindowStrip | None
 
-    @property
-    def mark(self) -> str:
-        """What the page after it begins with."""
-        return f"{self.time.hex()} {self.name}"
+    place: Place = (0.0, "")
+    """Its place in the list."""
+
+
+class ListNames(Struct, frozen=True):
+    """What sessions can be chosen by."""
+
+    agents: Sequence[str]
+    projects: Sequence[str]
+    models: Sequence[str]
 
 
 class SessionList(Struct, frozen=True):
@@ -60,26 +73,52 @@ class SessionList(Struct, frozen=True):
 def list_sessions(
     shelf: Shelf, spending: Spending | None, choice: Choice, *, most: int, after: str = ""
 ) -> SessionList:
-    """Return sessions, the last used first; `after` is `next` of the page before.
+    """Return sessions in the order that is chosen; `after` is `next` of the page before.
 
     Raises `InvalidSetting` and `WrongAddress` for a mark that is none.
     """
-    api, show = shelf.api, shelf.show
+    api, order = shelf.api, _order_of(choice)
     sums: Mapping[Key, UsageSum] = spending.by_session if spending else {}
-    infos = _list_stored(api, choice, most + 1, after) if api else []
-    stored = [_of_store(api, one, sums) for one in infos if api]
-    files = [
-        _of_file(one, name, time, sums, spending, show)
-        for time, name, one in islice(_files(shelf, spending, choice, after), most + 1)
+    after = _find_mark(shelf, after, order)
+    stored = (
+        api.store.sessions(choice.to_filter(), most=most + 1, after=after, order=order).sessions
+        if api
+        else ()
+    )
+    rows = [_of_store(api, one, order) for one in stored if api]
+    rows += [
+        _of_file(one, place, sums, spending, shelf.show)
+        for place, one in islice(_files(shelf, spending, choice, after), most + 1)
     ]
-    rows = sorted([*stored, *files], key=lambda one: (one.time, one.name), reverse=True)
-    return SessionList(rows[:most], rows[most - 1].mark if len(rows) > most else "")
+    _sort(rows, lambda row: row.place, order)
+    if len(rows) <= most:
+        return SessionList(rows)
+    value, name = rows[most - 1].place  # a folder is not in an address: it may have a secret
+    mark = name if order == "cwd" else make_mark(value, name)
+    return SessionList(rows[:most], mark)
+
+
+def list_names(shelf: Shelf, spending: Spending | None) -> ListNames:
+    """Return what sessions can be chosen by; it is kept until all is read again. A folder with a
+    secret in its name is not offered.
+    """
+    memory = spending.memory if spending else {}
+    if "names" not in memory:
+        found = {*(shelf.api.store.names() if shelf.api else ())}
+        for one in shelf.list_files().values():
+            found.add((one.agent, _model_of(one), one.project))
+        agents, models, folders = (
+            sorted({row[at] for row in found} - {""})[:_MOST_NAMES] for at in range(3)
+        )
+        shown = [one for one in folders if shelf.show(one) == one]
+        memory["names"] = ListNames(agents, shown, models)
+    return memory["names"]
 
 
 def count_sessions(shelf: Shelf, spending: Spending | None, choice: Choice) -> int:
-    """Return how many sessions of a store and of files a choice has, whatever their model."""
+    """Return how many sessions of a store and of files a choice has."""
     stored = shelf.api.store.count(choice.to_filter()) if shelf.api else 0
-    return stored + sum(1 for _ in _files(shelf, spending, choice, ""))
+    return stored + sum(1 for _ in _files(shelf, spending, choice))
 
 
 def list_unsearched(shelf: Shelf, spending: Spending | None) -> list[SpentSession]:
@@ -88,7 +127,7 @@ def list_unsearched(shelf: Shelf, spending: Spending | None) -> list[SpentSessio
     """
     found = [
         one
-        for _, _, one in _files(shelf, spending, Choice(subagents=True), "")
+        for _, one in _files(shelf, spending, Choice(subagents=True))
         if not shelf.is_copied(one.path)
     ]
     by_key = {one.key: one for one in found}
@@ -108,42 +147,29 @@ def matching_titles(
     shelf: Shelf, spending: Spending | None, choice: Choice, most: int
 ) -> list[ListedSession]:
     """Return sessions of files whose words cannot be searched yet, by their titles."""
-    found = (row for row in _files(shelf, spending, choice, "") if not shelf.is_copied(row[2].path))
-    show = shelf.show
-    return [_of_file(one, name, time, {}, None, show) for time, name, one in islice(found, most)]
+    found = (row for row in _files(shelf, spending, choice) if not shelf.is_copied(row[1].path))
+    return [_of_file(one, place, {}, None, shelf.show) for place, one in islice(found, most)]
 
 
 # Sessions of a store
 
 
-def _list_stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
-    found: list[SessionInfo] = []
-    wanted, at_once = choice.to_filter(), _AT_ONCE if choice.model else most
-    for _ in range(_MOST_LOOKS):
-        page = api.store.sessions(wanted, most=at_once, after=after)
-        found += [one for one in page.sessions if choice.model in ("", one.model)]
-        after = page.next
-        if not after or len(found) >= most:
-            break
-    return found[:most]
-
-
-def _of_store(api: ApiContext, info: SessionInfo, sums: Mapping[Key, UsageSum]) -> ListedSession:
-    key = (info.source or "foldaway", info.source_id or info.id)
-    figures = sums.get(key, UsageSum())
+def _of_store(api: ApiContext, info: SessionInfo, order: SessionOrder) -> ListedSession:
+    figures = UsageSum(info.requests or 0, info.used_tokens, cost=info.cost, unpriced=info.unpriced)
     return ListedSession(
         name=info.id,
-        title=_line(api.show(name_in_words(info))),
+        title=short_title(api.show(name_in_words(info))),
         agent=info.source or "foldaway",
         project=api.show(info.cwd),
         model=info.model,
         time=info.updated,
         messages=info.length,
         figures=figures,
-        compactions=max(info.compactions, figures.compactions),
+        compactions=info.compactions,
         is_subagent=info.kind == "subagent",
         is_file=False,
         strip=stored_strip(api.store, info),
+        place=(getattr(info, order), info.id),
     )
 
 
@@ -151,20 +177,68 @@ def _of_store(api: ApiContext, info: SessionInfo, sums: Mapping[Key, UsageSum]) 
 
 
 def _files(
-    shelf: Shelf, spending: Spending | None, choice: Choice, after: str
-) -> Iterator[tuple[float, str, SpentSession]]:
-    """Yield the sessions of files that no store has, the last used first."""
-    edge, takes = _edge(after) if after else None, choice.takes_file()
-    found: list[tuple[float, str, SpentSession]] = []
-    for name, one in shelf.list_files().items():
-        last = find_last_use(one)
-        if takes(one, last) and (edge is None or (last, name) < edge):
-            found.append((last, name, one))
-    found.sort(key=lambda row: row[:2], reverse=True)
+    shelf: Shelf, spending: Spending | None, choice: Choice, after: str = ""
+) -> Iterator[tuple[Place, SpentSession]]:
+    """Yield the sessions of files that no store has, in the order that is chosen."""
+    order, takes = _order_of(choice), choice.takes_file()
+    sums: Mapping[Key, UsageSum] = spending.by_session if spending else {}
+    found = [
+        ((_value(one, order, sums), name), one)
+        for name, one in shelf.list_files().items()
+        if takes(one, find_last_use(one))
+    ]
+    if after:
+        edge = _edge(after, order)
+        found = [row for row in found if _is_after(row[0], edge, order)]
+    _sort(found, lambda row: row[0], order)
     is_stored = _is_stored(shelf, spending) if found else None
     for row in found:
-        if is_stored is None or not is_stored(row[2].key):
+        if is_stored is None or not is_stored(row[1].key):
             yield row
+
+
+def _order_of(choice: Choice) -> SessionOrder:
+    return cast("SessionOrder", choice.order or "updated")
+
+
+def _sort(rows: list[T], place_of: Callable[[T], Place], order: SessionOrder) -> None:
+    """Sort as a store does: equal ones by their names, the last first."""
+    rows.sort(key=lambda row: place_of(row)[1], reverse=True)
+    rows.sort(key=lambda row: place_of(row)[0], reverse=order not in NAMES_FIRST)
+
+
+def _is_after(place: Place, edge: Place, order: SessionOrder) -> bool:
+    if place[0] == edge[0]:
+        return place[1] < edge[1]
+    return (place[0] > edge[0]) is (order in NAMES_FIRST)  # pyright: ignore[reportOperatorIssue]
+
+
+def _value(one: SpentSession, order: SessionOrder, sums: Mapping[Key, UsageSum]) -> float | str:
+    """Return what a session of a file is sorted by."""
+    figures = sums.get(one.key, UsageSum())
+    values: dict[SessionOrder, float | str] = {
+        "updated": find_last_use(one),
+        "cost": figures.cost,
+        "used_tokens": figures.tokens,
+        "compactions": one.compactions,
+        "cwd": one.project,
+        "model": _model_of(one),
+        "source": one.agent,
+    }
+    return values[order]
+
+
+def _model_of(one: SpentSession) -> str:
+    return one.answers[-1].model if one.answers else ""
+
+
+def _find_mark(shelf: Shelf, after: str, order: SessionOrder) -> str:
+    """Return the mark of a page; one by folders begins after a session that is only named."""
+    if order != "cwd" or not after:
+        return after
+    if one := shelf.list_files().get(after):
+        return make_mark(one.project, after)
+    return make_mark(shelf.api.store.session(after).cwd if shelf.api else "", after)
 
 
 def find_last_use(one: SpentSession) -> float:
@@ -172,36 +246,35 @@ def find_last_use(one: SpentSession) -> float:
     return (one.answers[-1].time if one.answers else None) or one.started or 0.0
 
 
-def _edge(mark: str) -> tuple[float, str]:
-    time, _, name = mark.partition(" ")
+def _edge(mark: str, order: SessionOrder) -> Place:
     try:
-        return float.fromhex(time), name
+        return read_mark(mark, order)
     except (OverflowError, ValueError):
         raise WrongAddress(mark) from None
 
 
 def _of_file(
     one: SpentSession,
-    name: str,
-    time: float,
+    place: Place,
     sums: Mapping[Key, UsageSum],
     spending: Spending | None,
     show: Show,
 ) -> ListedSession:
     figures = sums.get(one.key, UsageSum())
     return ListedSession(
-        name=name,
-        title=_line(show(one.title)),
+        name=place[1],
+        title=short_title(show(one.title)),
         agent=one.agent,
         project=show(one.project),
-        model=one.answers[-1].model if one.answers else "",
-        time=time,
+        model=_model_of(one),
+        time=find_last_use(one),
         messages=0,
         figures=figures,
         compactions=one.compactions,
         is_subagent=one.is_subagent,
         is_file=True,
         strip=file_strip(one, spending.prices) if spending else None,
+        place=place,
     )
 
 
@@ -215,9 +288,3 @@ def _is_stored(shelf: Shelf, spending: Spending | None) -> Callable[[Key], bool]
     if spending and spending.stored.count == store.count(SessionFilter(kind="any")):
         return spending.stored.keys.__contains__
     return lambda key: store.by_source(*key) is not None
-
-
-def _line(text: str) -> str:
-    """Return a text on one line, as a list shows it."""
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_TITLE else f"{line[: _MOST_TITLE - 1]}…"

@@ -23,12 +23,14 @@ from foldaway.agents.importers import sessions_in, take_all
 from foldaway.errors import UnknownSession
 from foldaway.gateway import ApiContext
 from foldaway.gateway.inspector.background_work import BackgroundWork
-from foldaway.stores import SessionInfo, Store, open_store
+from foldaway.stores import SessionFilter, SessionInfo, Store, open_store
 from foldaway.usage import SpentSession
 
 COPIES = "/inspector/copies"
 """Where the API for copies of sessions is."""
 _PREFIX = "file-"
+DEMO = "foldaway-demo"
+"""The name of the session that shows what the pages do; it is among the copies."""
 _FOLDER = "foldaway-open-"
 """The beginning of the name of a folder of copies; the number of its process follows."""
 _DIGITS = 16
@@ -143,6 +145,11 @@ class Shelf:
     def is_copied(self, path: str) -> bool:
         """Return whether the sessions of a file have been copied; it may have grown since."""
         return path in self._taken
+
+    def has_demo(self) -> bool:
+        """Return whether the session that shows what the pages do is there."""
+        wanted, copies = SessionFilter(kind="any", root_id=DEMO), self._copies
+        return copies is not None and copies.store.count(wanted) > 0
 
     def show(self, text: str) -> str:
         """Return a text of a file that was not opened yet as it is shown: without secrets."""

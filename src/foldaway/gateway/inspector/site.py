@@ -170,6 +170,13 @@ def _export_address(request: Request) -> str:
 
 
 def _export(inspector: Inspector, page: HtmlPage, request: Request) -> Response:
+    """Return a page as one file, to be saved."""
+    name = "-".join(re.findall(r"[\w.]+", request.url.path.removeprefix(ROOT)) or ["overview"])
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="foldaway-{name}.html"'}
+    return HTMLResponse(to_file(inspector, page), headers=headers)
+
+
+def to_file(inspector: Inspector, page: HtmlPage) -> bytes:
     """Return a page as one file; a key of this server in it would be a fault."""
     html = render(inspector, page, page_key="", is_export=True)
     body = standalone(html, inspector.shelf.show)
@@ -177,9 +184,7 @@ def _export(inspector: Inspector, page: HtmlPage, request: Request) -> Response:
     for secret in (terms.page_key, *terms.tokens, terms.owner.entry_key):
         if len(secret) >= _LONG_SECRET and secret.encode() in body:
             raise RuntimeError("a key of the server is in the page")
-    name = "-".join(re.findall(r"[\w.]+", request.url.path.removeprefix(ROOT)) or ["overview"])
-    headers = {**HEADERS, "content-disposition": f'attachment; filename="foldaway-{name}.html"'}
-    return HTMLResponse(body, headers=headers)
+    return body
 
 
 def _problem(error: Exception, *, is_script: bool) -> Answer:
@@ -298,15 +303,6 @@ def percent(share: float) -> str:
 def ending(path: str) -> str:
     """Return the last two parts of a path."""
     return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
-
-
-def agents_of(inspector: Inspector) -> list[str]:
-    """Return the agents whose sessions are known, for a filter."""
-    spending = inspector.spending.spending
-    found = {one.agent for one in inspector.shelf.files}
-    if spending is not None:
-        found |= {one.agent for one in spending.sessions}
-    return sorted(found)
 
 
 def static(inspector: Inspector, request: Request) -> Answer:

@@ -49,6 +49,9 @@ class Spending(Struct, frozen=True, kw_only=True):
     stored: StoreSurvey
     by_session: Mapping[tuple[str, str], UsageSum]
     by_day: Mapping[str, UsageSum]
+    has_store: bool
+    """Whether the requests of stored sessions are in it."""
+    read_at: float = field(default_factory=time.monotonic)
     memory: dict[Any, Any] = field(default_factory=dict)
     """What was made of it, by what was asked; gone with it when all is read again."""
 
@@ -68,13 +71,23 @@ class SpendingReader:
         """Take where to read; `found` is told the sessions of files as soon as they are known."""
         self._store, self._places, self._found = store, tuple(places), found
         self._reader = UsageReader(cache_folder, version)
-        self._lock, self._finished = threading.Lock(), 0.0
+        self._lock, self._wants_store = threading.Lock(), False
         self.progress = BackgroundWork()
         self.spending: Spending | None = None
 
-    def start(self) -> None:
-        """Read in the background, if that was not begun yet or is some time ago."""
-        is_old = time.monotonic() - self._finished > _FRESH_SECONDS
+    @property
+    def whole(self) -> Spending | None:
+        """What was read, if the store is in it."""
+        return self.spending if self.spending and self.spending.has_store else None
+
+    def start(self, *, with_store: bool = False) -> None:
+        """Read in the background, if that was not begun yet or is some time ago.
+
+        Only the overview needs every request of a store: a list has the sums that it keeps.
+        """
+        self._wants_store |= with_store
+        found = self.whole if self._wants_store else self.spending
+        is_old = not found or time.monotonic() - found.read_at > _FRESH_SECONDS
         needed = ("waiting", "ready", "failed") if is_old else ("waiting",)
         if self.progress.begin("reading", 0, needed.__contains__):
             threading.Thread(target=self.read, daemon=True).start()
@@ -92,7 +105,7 @@ class SpendingReader:
             is_whole = False
             try:
                 self._read()
-                is_whole = True
+                is_whole = self.whole is not None
             except Exception:  # noqa: BLE001 the boundary: pages go on without these figures
                 self.progress.set(step="failed")
             finally:
@@ -101,16 +114,20 @@ class SpendingReader:
     def _read(self) -> None:
         tell = self.progress.tell
         self.progress.set(step="reading", done=0, total=0)
+        prices, counted = PriceList(), 0
+        while self._store and (more := _count_used(self._store, prices)):
+            tell(counted := counted + more, 0)
         native = self._reader.read_files(self._places, tell)
         self._found(native)
         self.progress.set(done=0, total=0)
-        stored = self._reader.read_store(self._store, native, tell) if self._store else []
-        prices = PriceList()
+        store = self._store if self._wants_store else None
+        stored = self._reader.read_store(store, native, tell) if store else []
         answers = count_once(native, stored, prices)
-        looked = survey(self._store, prices) if self._store else StoreSurvey()
+        looked = survey(store, prices) if store else StoreSurvey()
         by_key = {one.key: one for one in (*native, *stored)}
-        if self.spending is None:
-            self._keep(list(by_key.values()), answers, prices, [], looked)
+        has_store = store is self._store
+        if self.spending is None or has_store > self.spending.has_store:
+            self._keep(list(by_key.values()), answers, prices, [], looked, has_store=has_store)
         self.progress.set(step="replaying", done=0, total=0)
         judged = judge(
             [one for one in by_key.values() if not one.is_stored],
@@ -119,8 +136,9 @@ class SpendingReader:
             _JUDGING_SECONDS,
             tell,
         )
-        self._keep(list(by_key.values()), answers, prices, judged, looked)
-        self._finished = time.monotonic()
+        self._keep(list(by_key.values()), answers, prices, judged, looked, has_store=has_store)
+        if self._wants_store and not has_store:  # the overview was opened meanwhile
+            self._read()
         self.progress.set(step="ready")
 
     def _keep(
@@ -130,6 +148,8 @@ class SpendingReader:
         prices: PriceList,
         judged: Sequence[Judgement],
         stored: StoreSurvey,
+        *,
+        has_store: bool,
     ) -> None:
         made = overview(
             sessions,
@@ -148,7 +168,13 @@ class SpendingReader:
             stored=stored,
             by_session=by_session(answers),
             by_day=by_day(answers),
+            has_store=has_store,
         )
+
+
+def _count_used(store: Store, prices: PriceList) -> int:
+    """Count what sessions of a store used that were not counted yet; return of how many."""
+    return 0 if store.read_only else store.count_used(prices.cost)
 
 
 _SESSIONS_AT_ONCE = 500

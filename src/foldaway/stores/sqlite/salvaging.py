@@ -279,7 +279,8 @@ def _name_orphans(tx: Statements, names: dict[int, list[str]]) -> Iterator[int]:
         name, source, source_id, *_ = *names.get(key, [f"salvaged-{key}"]), "", ""
         tx.run(
             "INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, '', ?, '', 0, 'openai-chat', '', '',"
-            " '', ?, ?, 'main', '', 'in-place', ?, ?, NULL, '', ?, 0, 0, 0, '', '', NULL)",
+            " '', ?, ?, 'main', '', 'in-place', ?, ?, NULL, '', ?, 0, 0, 0, '', '', NULL,"
+            " NULL, 0, 0, 0)",
             (key, tenant, name, name, source, source_id, began, ended, length),
         )
         yield key

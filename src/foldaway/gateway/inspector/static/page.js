@@ -107,6 +107,19 @@ document.addEventListener("toggle", async ({ target: details }) => {
   }
 }, true);
 
+// a button that asks the server for something, and goes where the answer says
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest?.("[data-act]");
+  if (!button) return;
+  button.disabled = true;
+  try {
+    location.assign((await act(button.dataset.act, button.dataset.address)).address);
+  } catch (error) {
+    button.disabled = false;
+    say(error.message, true);
+  }
+});
+
 addEventListener("keydown", (event) => {
   const typing = event.target.matches?.("input, textarea, select, [contenteditable]");
   if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
