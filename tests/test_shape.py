@@ -34,7 +34,7 @@ PACKAGES = sorted(
 that the gateway serves."""
 MOST_ENTRIES = 29
 """48 before; the aim is 24."""
-MOST_NAMES = 776
+MOST_NAMES = 789
 """On the doors of all packages; the aim is 400."""
 MOST_LARGE_CLASSES = 0
 """28 before."""

@@ -59,7 +59,7 @@ def test_idle_sessions_are_compacted_when_the_cache_has_lapsed(store: Store) -> 
 def test_a_wrong_setting_is_refused_before_a_session_is_looked_at(store: Store) -> None:
     """Also in an empty store: a job that runs at night fails on the first day, not months later."""
     wrong: Any = {"nonsense": 1}
-    with pytest.raises(TypeError, match="nonsense"):
+    with pytest.raises(InvalidSetting, match="nonsense"):
         compact_idle(store, **wrong)
     large: Any = "large"
     with pytest.raises(InvalidSetting):

@@ -163,7 +163,7 @@ def test_the_demo_is_opened_and_removed(tmp_path: Path) -> None:
         for _ in range(2):
             address = made.client.post("/inspector/demo", headers=headers).json()["address"]
         assert address == f"/inspector/session/{DEMO}"
-        assert "3 compactions" in text_of(made.get(address)).replace("3 compaction ", "")
+        assert set(re.findall(rf"{address}/compaction/(\d)", made.get(address))) >= {"1", "2"}
         assert made.get(f"{address}/compaction/2")
         assert "Remove it" in made.get("/inspector")
         assert titles_in(made.get(LIST)) == []
