@@ -102,7 +102,7 @@ def compacts_at(session: SpentSession, window: int) -> int:
 
 
 def window_for(agent: str, model: str, highest: int, given: int | None) -> tuple[int, str]:
-    """Return the window to reckon with, and whether it is `given`, by the `model`, or `assumed`.
+    """Return the window to assume, and whether it is `given`, by the `model`, or `assumed`.
 
     `highest` is the longest prompt so far: a window that was exceeded is not it.
     """

@@ -79,7 +79,7 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     total_usage: AnswerUsage | None = None
     """What the session used beside `usage`: all of it, if the agent records only sums."""
     window_tokens: int = 0
-    """The context window that the agent reckons with, if its file says; 0 if not."""
+    """The context window that the agent assumes, if its file says; 0 if not."""
     title: str = ""
     started: float | None = None
     ended: float | None = None
