@@ -65,3 +65,31 @@ def test_check_says_the_same_of_an_agents_file_and_of_its_conversion(
     said = [one.reports[0] for one in seen]
     assert said[0]["violations"] == said[1]["violations"]
     assert said[0]["messages"] == said[1]["messages"] == len(lines)
+
+
+def test_messages_that_a_repair_joined_are_not_called_folded(
+    foldaway: Any, put: Any, tmp_path: Path
+) -> None:
+    """If nothing was folded, the picture, the report and the notes all say so; that the repair
+    made fewer messages is said on its own.
+    """
+    said = [
+        {"role": role, "content": content}
+        for number in range(3)
+        for role, content in (
+            ("user", [text(f"Read it, {number}.")]),
+            ("assistant", [call(f"a{number}"), call(f"b{number}")]),
+            ("user", [result(f"a{number}"), text("Wait.")]),
+            ("user", [result(f"b{number}")]),
+            ("assistant", [text("Done.")]),
+        )
+    ]
+    file = put("split.json", said)
+    size = ("--target-tokens", 12_000)
+    seen = foldaway("compress", file, "-o", tmp_path / "small.json", *size)
+    (report,) = foldaway("compress", "--json", file, "--preview", *size).reports
+    assert (report["folded"], report["messages_before"]) == (0, 12)
+    assert "12 messages, " in seen.text.splitlines()[0]
+    assert f"{report['kept']} kept, {report['rewritten']} rewritten, 0 folded, 0 added" in seen.text
+    assert "messages were only shortened, none was folded" in seen.text
+    assert "repaired first: 15 messages became 12" in seen.text
