@@ -98,17 +98,12 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
 
 
 def _violations(given: Input) -> list[Located[Violation]]:
-    """Return the violations of all transcripts of a file, in the order of the file.
-
-    An agent that writes one answer as several lines, with results between them, joins these lines
-    before it sends them: in its own file a result that stands apart breaks no rule.
-    """
+    """Return the violations of all transcripts of a file, in the order of the file."""
     pairs = zip(given.transcripts, given.profiles, strict=True)
     return [
         one
         for number, (transcript, profile) in enumerate(pairs)
         for one in locate(given, number, check_transcript(transcript, profile))
-        if not (given.is_native and one.value.rule == "results-adjacent" and one.value.mendable)
     ]
 
 

@@ -410,7 +410,7 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     if source.holds_many:
         _show_records(picture, source, reports)
     elif reports[0].status == "compacted":
-        picture.difference(find_difference(records[0].done, len(source.transcripts[0].messages)))
+        picture.difference(find_difference(records[0].done))
     if any(report.status == "compacted" for report in reports):
         picture.category_bars(_categories(reports))
         _show_files(picture, reports, asked)
@@ -421,6 +421,12 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     if source.is_native and asked.originals:
         notes.append("undo restores the messages; what they were taken from was only read")
     repaired = [f"repaired first: {what}" for report in reports for what in report.repaired[:5]]
+    given = zip(source.transcripts, records, strict=True)
+    repaired += [
+        f"repaired first: {count_of(was, 'message')} became {len(one.done.originals):,}"
+        for was, one in ((len(transcript.messages), one) for transcript, one in given)
+        if one.report.repaired and was != len(one.done.originals)
+    ]
     for sentence in list(dict.fromkeys((*repaired, *notes)))[:SHOWN_RECORDS]:
         picture.note(sentence)
 

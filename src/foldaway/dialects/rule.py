@@ -28,6 +28,9 @@ class Profile(Struct, frozen=True, kw_only=True):
     """The role of a message that holds results."""
     results_first: bool = False
     """Whether results stand before all other content of their message."""
+    merges_users: bool = False
+    """Whether the provider reads consecutive user messages as one, so that results in several of
+    them count as results in the very next message."""
     arguments: Literal["text", "object"] = "text"
     """Whether the arguments of a call are JSON text on the wire, or an object."""
     user_after_tool: bool = True

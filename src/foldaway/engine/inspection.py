@@ -256,16 +256,16 @@ class Comparison(Struct, frozen=True, kw_only=True):
     fates_after: tuple[Fate, ...]
 
 
-def find_difference(done: Compressed, length: int) -> ViewDifference:
-    """Return what a compression did with the `length` messages that it was given."""
-    before: list[Fate] = ["folded"] * length
+def find_difference(done: Compressed) -> ViewDifference:
+    """Return what a compression did with its messages, as they were after a repair."""
+    before: list[Fate] = ["folded"] * len(done.originals)
     after: list[Fate] = []
     for message in done.transcript.messages:
-        at = source_position(message, done)
         fate: Fate = "added"
-        if 0 <= at < length:
-            fate = "kept" if message.intact else "rewritten"
-            before[at] = fate
+        if 0 <= message.position < len(before):
+            is_same = message.parts == done.originals[message.position].parts
+            fate = "kept" if message.intact or is_same else "rewritten"
+            before[message.position] = fate
         after.append(fate)
     return ViewDifference(tuple(before), tuple(after))
 

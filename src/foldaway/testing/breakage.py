@@ -251,7 +251,7 @@ def _with_several_results(target: Target) -> list[Any]:
 def _results_split(target: Target, index: int) -> None:
     first, *rest = target.items[index]["content"]
     target.items[index : index + 1] = [
-        {"role": "user", "content": [first]},
+        {"role": "user", "content": [first, {"type": "text", "text": "wait"}]},
         {"role": "user", "content": rest},
     ]
 

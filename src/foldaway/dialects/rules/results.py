@@ -126,6 +126,7 @@ def _list_outside_run(case: Case) -> list[tuple[int, ToolResult]]:
 def _list_outside_next(case: Case) -> list[tuple[int, ToolResult]]:
     found: list[tuple[int, ToolResult]] = []
     calls = case.index.calls
+    starts: list[int] = []
     ends: list[int] = []
     place = before = -1
     for (at, result), call in zip(case.index.results, case.index.call_of, strict=True):
@@ -136,12 +137,23 @@ def _list_outside_next(case: Case) -> list[tuple[int, ToolResult]]:
         is_next = at == calls[call][0] + 1
         if not is_next:
             ends = ends or turn_ends(case.messages)
-            is_next = at == ends[calls[call][0]] + 1
+            starts = starts or (_list_result_starts(case) if case.profile.merges_users else [])
+            is_next = (starts[at] if starts else at) == ends[calls[call][0]] + 1
         if not is_next or (
             case.profile.results_first and case.messages[at].parts[place] is not result
         ):
             found.append((at, result))
     return found
+
+
+def _list_result_starts(case: Case) -> list[int]:
+    """Return, for each message, where the messages with only results begin that it continues."""
+    starts: list[int] = []
+    for at, message in enumerate(case.messages):
+        before = case.messages[at - 1] if at else None
+        goes_on = before is not None and before.role == message.role and has_only_results(before)
+        starts.append(starts[-1] if goes_on else at)
+    return starts
 
 
 def _move_into_runs(case: Case) -> tuple[Message, ...]:
@@ -165,11 +177,16 @@ def _move_into_next(case: Case) -> tuple[Message, ...]:
     messages = case.messages
     ends = turn_ends(messages)
     wanted: dict[int, list[tuple[int, ToolResult]]] = {}
-    placed: set[int] = set()
     for (at, result), call in zip(case.index.results, case.index.call_of, strict=True):
         if call >= 0 and result.kind != "server":
             wanted.setdefault(ends[case.index.calls[call][0]], []).append((at, result))
-            placed.add(id(result))
+    misplaced = {id(result) for _, result in _list_outside_next(case)}
+    wanted = {
+        end: results
+        for end, results in wanted.items()
+        if any(id(result) in misplaced for _, result in results)
+    }
+    placed = {id(result) for results in wanted.values() for _, result in results}
     done: list[Message] = []
     hosts: set[int] = set()
     for index, message in enumerate(messages):
