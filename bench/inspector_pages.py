@@ -47,6 +47,8 @@ PAGES = {
     "compare": "/inspector/lab",
     "live": "/inspector/live",
     f"session of {LONG:,}": f"/inspector/session/s{LONG}",
+    "a request of it": f"/inspector/session/s{LONG}/request/{LONG // 4}",
+    "its window": f"/inspector/session/s{LONG}/window",
 }
 OVERVIEW = "/inspector"
 """Comes last: it reads every request of the store in the background, and keeps them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from foldaway._core.policy import Policy
 from foldaway.agents.importers import sessions_in
 from foldaway.agents.importers.take import take_all
 from foldaway.engine.conversation_log import pack_view
-from foldaway.gateway.inspector.timeline import Timeline, columns, timeline
+from foldaway.gateway.inspector.timeline import Timeline, Timelines, columns, timeline
 from foldaway.gateway.inspector.window_amounts import scale
 from foldaway.gateway.inspector.window_strips import strip
 from foldaway.sessions import SessionOptions
@@ -178,6 +178,41 @@ def test_a_compaction_is_a_step_at_the_first_request_with_its_view(store: Store)
     store.commit(info.id, folding(2, 4, 5), expect=1)
     late = timeline(store, store.session(info.id)).steps[-1]
     assert (late.request, late.view, late.was_sent) == (3, 2, False)
+
+
+def test_a_timeline_is_made_again_only_after_something_in_it_changed(store: Store) -> None:
+    """A message, a request, a compaction, an undo or what a provider said of the window."""
+    kept = Timelines()
+    info = session(store, *ASKED, model="nobody's")
+    last = kept.find(store, info)
+    changes: list[Callable[[], object]] = [
+        lambda: store.add_usage(info.id, TurnUsage(position=4, input_tokens=460, time=1.0)),
+        lambda: store.add_usage(info.id, TurnUsage(position=4, input_tokens=480, time=2.0)),
+        lambda: store.append(info.id, [said("user", 5)]),
+        lambda: store.commit(info.id, folding(1, 4, 5), expect=0),
+        lambda: store.undo(info.id, expect=1),
+        lambda: store.learn_windows({"refused nobody's": 70_000}),
+    ]
+    for change in changes:
+        change()
+        found = kept.find(store, store.session(info.id))
+        assert found is not last
+        assert found == timeline(store, store.session(info.id))
+        assert kept.find(store, store.session(info.id)) is found
+        last = found
+
+
+def test_few_timelines_are_kept(store: Store) -> None:
+    """Those of the sessions that were asked for last."""
+    kept = Timelines()
+    first, *others = [session(store, *ASKED) for _ in range(6)]
+    made = kept.find(store, first)
+    for other in others[:3]:
+        kept.find(store, other)
+        assert kept.find(store, first) is made
+    for other in others:
+        kept.find(store, other)
+    assert kept.find(store, first) is not made
 
 
 def test_the_agents_own_compaction_is_a_step(store: Store) -> None:

@@ -19,7 +19,6 @@ from foldaway.gateway.inspector.session_list import list_sessions
 from foldaway.gateway.inspector.session_sources import OpenedSession
 from foldaway.gateway.inspector.site import HEADERS, Answer, HtmlPage, Inspector, percent, when
 from foldaway.gateway.inspector.strategy_trials import TrialState
-from foldaway.gateway.inspector.timeline import timeline
 from foldaway.lab import (
     SessionTrial,
     find_report,
@@ -110,7 +109,7 @@ def trial_state(inspector: Inspector, request: Request) -> Answer:
     """Return how far the trial of a session is; a POST begins it."""
     session = inspector.shelf.open(str(request.path_params["id"]))
     if request.method == "POST":
-        window = timeline(session.store, session.info).window_tokens
+        window = inspector.timelines.find(session.store, session.info).window_tokens
         return inspector.trials.start(session.store, session.info, window)
     return inspector.trials.state(session.info)
 

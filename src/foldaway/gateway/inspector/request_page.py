@@ -14,7 +14,7 @@ from foldaway.gateway.inspector.message_fates import Fates, count_places, count_
 from foldaway.gateway.inspector.session_page import CHUNK, MOST_EXPORTED, about
 from foldaway.gateway.inspector.session_sources import OpenedSession
 from foldaway.gateway.inspector.site import Answer, HtmlPage, Inspector, is_export, number
-from foldaway.gateway.inspector.timeline import Timeline, timeline
+from foldaway.gateway.inspector.timeline import Timeline
 from foldaway.sessions import add_frame, frame_of
 from foldaway.usage import RequestRow
 
@@ -31,7 +31,7 @@ _REBUILT = "Reconstructed from the file of {}: the messages by then. It does not
 def request_page(inspector: Inspector, request: Request) -> Answer:
     """Return the page of a request, by its number from 1."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
-    found, wanted = timeline(opened.store, opened.info), number(request, "name", 1)
+    found, wanted = inspector.timelines.find(opened.store, opened.info), number(request, "name", 1)
     if not 0 < wanted <= len(found.requests):
         raise NotThere(f"the session has {len(found.requests)} requests, and no number {wanted}")
     which, one, whole = wanted - 1, found.requests[wanted - 1], sum(found.held[wanted - 1])

@@ -28,7 +28,7 @@ from foldaway.gateway.inspector.site import (
     number,
     plural,
 )
-from foldaway.gateway.inspector.timeline import ContextStep, Timeline, columns, timeline
+from foldaway.gateway.inspector.timeline import ContextStep, Timeline, columns
 from foldaway.redaction import RedactionPolicy, Redactor, Vault
 from foldaway.sessions import (
     PLACEHOLDER,
@@ -66,7 +66,7 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
     """Return the page of a session; `at` is a message to show, `show=view` what the model sees."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
     info, store = opened.info, opened.store
-    found, fate = timeline(store, info), fates(store, info)
+    found, fate = inspector.timelines.find(store, info), fates(store, info)
     shows_view = _shows_view(request)
     total = fate.shown if shows_view else info.length
     at, chunk = min(number(request, "at", 0), max(total - 1, 0)), CHUNK

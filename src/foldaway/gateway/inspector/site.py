@@ -37,6 +37,7 @@ from foldaway.gateway.inspector.static_files import (
     files_mark,
 )
 from foldaway.gateway.inspector.strategy_trials import Trials
+from foldaway.gateway.inspector.timeline import Timelines
 from foldaway.reduction import plural
 from foldaway.usage import KIND_NAMES, full, money, short
 
@@ -75,6 +76,7 @@ class Inspector(Struct, frozen=True, kw_only=True):
     lab_places: tuple[Path, ...] = ()
     """Folders in which runs of the lab may be."""
     trials: Trials = field(default_factory=Trials)
+    timelines: Timelines = field(default_factory=Timelines)
 
     @property
     def is_live(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
@@ -43,6 +44,10 @@ _LONGEST_ANSWER = 3_600
 _BY_HAND = 0.4
 """An agent that compacts below this share of its window was told to: the lowest share at which one
 does it by itself is 0.5 (`agents/known`)."""
+
+
+_KEPT = 4
+"""Timelines that are kept: a reader and a comparison. One of 10,000 requests has about 7 MB."""
 
 
 class ContextStep(Struct, frozen=True, kw_only=True):
@@ -116,6 +121,37 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
         steps=steps,
         totals=RequestTotals.of(requests),
     )
+
+
+class Timelines:
+    """The timelines of the sessions that were asked for last: each page of a session needs it, and
+    it is made from the whole log.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, str], tuple[object, int | None, Timeline]] = {}
+
+    def find(self, store: Store, info: SessionInfo) -> Timeline:
+        """Return the timeline of a session; it is made again if anything in it changed."""
+        place = store.where, info.id
+        mark = info, store.usage(info.id, last=1), len(store.views(info.id, lean=True))
+        known = self._kept.get(place)
+        if (
+            known is None
+            or known[0] != mark
+            or known[1] != given_window(store, info, _last_model(info, known[2].requests))
+        ):
+            made = timeline(store, info)
+            given = given_window(store, info, _last_model(info, made.requests))
+            known = mark, given, made
+        with self._lock:
+            self._kept.pop(place, None)
+            self._kept[place] = known
+            for oldest in list(self._kept)[:-_KEPT]:
+                del self._kept[oldest]
+        return known[2]
 
 
 def _assume_requests(
@@ -302,7 +338,7 @@ def limits(
     """
     if (report := last_report(views)) is not None:
         return report.context_length, report.context_length_source, report.threshold_tokens
-    model = next((one.model for one in reversed(requests) if one.model), info.model)
+    model = _last_model(info, requests)
     highest = max(map(sum, held), default=0)
     window, source = window_for(info.source, model, highest, given_window(store, info, model))
     own = [
@@ -313,6 +349,10 @@ def limits(
     if own:
         return window, source, own[-1]
     return window, source, _kept_threshold(info, window) or usual_threshold(info.source, window)
+
+
+def _last_model(info: SessionInfo, requests: Sequence[RequestRow]) -> str:
+    return next((one.model for one in reversed(requests) if one.model), info.model)
 
 
 def given_window(store: Store, info: SessionInfo, model: str) -> int | None:
