@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from foldaway.agents.installing import clients
+
 
 @pytest.fixture
 def home(bare_home: Path) -> Path:
@@ -69,3 +71,18 @@ def test_a_file_that_cannot_be_changed_does_not_stop_the_others(foldaway: Any, h
     assert "by hand" in done.err
     assert "Qwen Code: settings.json written" in done.text
     assert (home / ".claude" / "settings.json").read_text() == '{"hooks": []}'
+
+
+def test_what_would_be_written_fits_a_screen_before_the_question(foldaway: Any, home: Path) -> None:
+    """A line for each agent, at most 15 with all that there are; a dry run has every line."""
+    for names in (["claude-code"], list(clients())):
+        asked = foldaway("install", *names)
+        lines = asked.text.splitlines()
+        assert (asked.code, files(home).keys()) == (2, {".claude/settings.json"})  # nobody to ask
+        assert len(lines) <= 15
+        assert "Claude Code: MCP server, 4 hooks (2 files in ~); left out: status line" in lines
+        assert all(clients()[name].title in asked.text for name in names)
+        every = foldaway("install", *names, "--dry-run").text
+        assert len(every.splitlines()) > 15
+        assert "  + hook PreCompact" in every
+    assert max(map(len, lines)) <= 80

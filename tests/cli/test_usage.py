@@ -321,7 +321,7 @@ def test_the_output_is_plain_in_the_c_locale(home: Path) -> None:
     env = {**process_environment(), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     script = (
         "from foldaway.cli import run; "
-        "run([]); run(['usage', '--by', 'session']); run(['watch', '--once'])"
+        "run([]); run(['usage']); run(['usage', '--by', 'session']); run(['watch', '--once'])"
     )
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, check=True)
     text = done.stdout.decode("ascii").replace("Why is it red?", "")
@@ -330,7 +330,7 @@ def test_the_output_is_plain_in_the_c_locale(home: Path) -> None:
 
 
 def test_called_with_nothing_it_shows_what_was_used(foldaway: Any, home: Path) -> None:
-    """Agents, weeks, projects and models, where the tokens went, the cache, and what to try."""
+    """Agents, weeks, projects, and what to try; `usage` says where the tokens went."""
     lines = [
         ask_line(0),
         {**claude_line(1, input_tokens=5000, output_tokens=5, cache_read_input_tokens=9000),
@@ -357,24 +357,76 @@ def test_called_with_nothing_it_shows_what_was_used(foldaway: Any, home: Path) -
     assert shares["system prompt and tools"] > 3 * 13_000
     assert len(seen["commands"]) == 3
     text = foldaway().text
-    for words in ("1 agent, 1 session", "Where the tokens went", "Cache", "Try next"):
+    for words in ("1 agent, 1 session", "claude-code $", "week of", "project"):
         assert words in text
-    assert "# make all sessions searchable\n  foldaway import" in text
+    assert "\n  foldaway import  # make all sessions searchable\n" in text
     assert foldaway("import").code == 0
-    assert '# find words in stored sessions\n  foldaway search "error"' in foldaway().text
+    assert '\n  foldaway search "error"  # find words in stored sessions\n' in foldaway().text
+    text = foldaway("usage").text
+    for words in (
+        "Where the tokens went",
+        "\n  Read results  ",
+        "Cache",
+        "1 miss sent 3.0k tokens",
+    ):
+        assert words in text
+    assert "Cache" not in foldaway("usage", "--since", "2026-01-15").text
     assert foldaway("--json", "doctor").code == 2
 
 
-def test_without_any_session_it_shows_its_help(foldaway: Any, home: Path) -> None:
-    """And says that none was found."""
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_without_any_session_it_says_what_to_do_first(
+    foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """In at most 12 lines, each a command that exists, instead of the whole help."""
+    monkeypatch.setenv("COLUMNS", str(columns))
     seen = foldaway()
+    lines = seen.text.splitlines()
     assert seen.code == 0
-    assert "No sessions of agents were found" in seen.text
-    assert "Usage: foldaway" in seen.text
+    assert "No sessions of agents were found" in lines[0]
+    assert "  foldaway run claude " in seen.text
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= columns
 
 
-def test_what_a_compaction_dropped_and_the_agent_used_later(foldaway: Any, home: Path) -> None:
-    """Files that its summary does not name, and files that were read again."""
+def put_full_home(home: Path) -> None:
+    """Write many weeks, projects and agents, a compaction that drops a file, a file of nothing."""
+    for week in range(10):
+        lines = [
+            {**line, "uuid": f"{week}{line['uuid']}", "cwd": f"/work/project-{week}",
+             "timestamp": f"2026-{1 + week // 4:02}-{1 + 7 * (week % 4):02}T12:00:0{at}Z"}
+            for at, line in enumerate(some_lines(f"w-{week}"))
+        ]  # fmt: skip
+        for line in lines[1:]:
+            if "id" in line["message"]:
+                line["message"] = {**line["message"], "id": f"{week}{line['message']['id']}"}
+        put_lines(home, "claude-code", f"{week}.jsonl", lines)
+    put_lines(home, "codex", "rollout-a.jsonl", codex_lines("c-1", [(100, 0, 9), (300, 100, 8)]))
+    pi = {"type": "session", "id": "p", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/work/pi"}
+    asked = {"type": "message", "id": "e1", "message": {"role": "user", "content": "Hi"}}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "Hello"}], "model": "no-such",
+            "usage": {"input": 1000, "output": 100}}  # fmt: skip
+    put_lines(home, "pi", "a.jsonl", [pi, asked, {"type": "message", "id": "e2", "message": said}])
+    put_lines(home, "claude-code", "dropped.jsonl", dropping_lines())
+    (home / PLACES["claude-code"] / "broken.jsonl").write_bytes(b"\xff{")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_overview_of_a_full_home_is_one_screen(home: Path, columns: int) -> None:
+    """At most 30 lines in a terminal of 80 columns; `foldaway usage` has the rest."""
+    put_full_home(home)
+    lines = drawn([], columns)
+    text = "\n".join(lines)
+    for words in ("3 agents, 13 sessions", "week of", "project", "With Foldaway", "Compactions"):
+        assert words in text
+    for option in ("--weekly", "--by project"):
+        assert f"more: foldaway usage {option}" in text
+    assert sum(-(-len(line) // columns) or 1 for line in lines) <= (30 if columns >= 80 else 34)
+    assert len(set(lines) - {""}) == len([line for line in lines if line])
+
+
+def dropping_lines() -> list[Any]:
+    """Return a session with a compaction whose summary does not name a file that is used later."""
     used = {"output_tokens": 5, "cache_read_input_tokens": 0}
 
     def read(number: int, call: str, tokens: int) -> list[Any]:
@@ -399,16 +451,23 @@ def test_what_a_compaction_dropped_and_the_agent_used_later(foldaway: Any, home:
     last = claude_line(8, input_tokens=900, **used)
     last["message"]["content"] = [{"type": "text", "text":
         "parse_header_line in /work/app/src/parser_core.py has retry_limit 7351"}]  # fmt: skip
-    lines = [ask_line(0), *read(1, "t1", 90_000),
+    return [ask_line(0), *read(1, "t1", 90_000),
              ask_line(5, "The user asked why it is red.", isCompactSummary=True),
              *read(6, "t2", 500), last]  # fmt: skip
+
+
+def test_what_a_compaction_dropped_and_the_agent_used_later(foldaway: Any, home: Path) -> None:
+    """Files that its summary does not name, and files that were read again."""
+    lines = dropping_lines()
     put_lines(home, "claude-code", "a.jsonl", lines)
     (seen,) = foldaway("--json").reports
     assert (seen["total"]["compactions"], seen["judged_compactions"]) == (1, 1)
     assert seen["read_after_compaction"] == 1
     assert (seen["files_used_later"], seen["files_named"]) == (1, 0)
     text = " ".join(foldaway().text.split())
-    assert "Compactions 1 compaction. The summaries of 1 do not name 1 of 1 file" in text
+    assert "Compactions: the summaries of 1 do not name 1 of 1 file" in text
+    text = " ".join(foldaway("usage").text.split())
+    assert "Compactions 1 compaction. 1 time a file from before was read again" in text
     lines[3] = ask_line(5, "It is about parser_core.py.", isCompactSummary=True)
     put_lines(home, "claude-code", "a.jsonl", lines)
     (seen,) = foldaway("--json").reports
@@ -444,7 +503,7 @@ def test_no_saving_is_claimed_for_what_the_gateway_would_leave_alone(
     (one,) = seen["replayed"]
     assert one["replayed_with_foldaway"] == one["replayed"] > 0
     assert one["expected"] == one["paid"] == seen["total"]["cost"] > 0
-    assert "It would have saved nothing" in foldaway().text
+    assert "With Foldaway: nothing saved" in foldaway().text
 
 
 def test_watch_shows_the_newest_session(foldaway: Any, home: Path) -> None:

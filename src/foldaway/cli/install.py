@@ -22,6 +22,7 @@ from foldaway.agents.installing import (
 from foldaway.agents.known import KnownAgent
 from foldaway.cli import say
 from foldaway.cli.draw import Picture
+from foldaway.cli.files import count_of
 from foldaway.cli.inputs import JSON_ROW, confirm, options, print_json, usage_error
 from foldaway.config import home_folder
 from foldaway.errors import FoldawayError
@@ -30,6 +31,8 @@ Additions: TypeAlias = Callable[[KnownAgent], list[Addition]]
 """What is put into the settings of a program, or taken out."""
 
 YES_ROW = ("--yes", bool, "Do not ask.")
+SHOWN_AGENTS = 12
+"""Agents that have a line of their own before the question; others are named."""
 DRY_RUN_ROW = ("--dry-run", bool, "Show what would be written, and write nothing.")
 
 
@@ -74,7 +77,8 @@ def install(
     """Install into coding agents: hooks, plug-ins, MCP server, status line.
 
     Without AGENT: into all that are found on this machine. Shows what will be written and where,
-    and asks first. Only our own lines are added; `foldaway uninstall` restores the files.
+    and asks first; --dry-run shows every line. Only our own lines are added; `foldaway uninstall`
+    restores the files.
 
     \b
     foldaway install --list
@@ -121,8 +125,12 @@ def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
 def install_into(
     found: Iterable[KnownAgent], wanted: Additions, undo: str, *, yes: bool, dry_run: bool
 ) -> int:
-    """Show what would be written, ask, and write it; `undo` is the command that removes it."""
+    """Show what would be written, ask, and write it; `undo` is the command that removes it.
+
+    An agent has one line, and `dry_run` shows all of what would be written.
+    """
     changes: list[FileChange] = []
+    lines: dict[str, str] = {}
     code = 0
     for client in found:
         try:
@@ -130,11 +138,19 @@ def install_into(
         except FoldawayError as error:  # the others can still be changed
             code = say(f"{client.title}: {error}")
             continue
-        if not any(change.additions for change in planned):
-            click.echo(f"{client.title}: installed already")
-        for change in planned:
+        for change in planned if dry_run else ():
             _show_change(change)
-        changes += [change for change in planned if change.additions]
+        ours = [change for change in planned if change.additions]
+        if not ours or not dry_run:
+            lines[client.title] = _sum_up(planned) if ours else "installed already"
+        changes += ours
+    rest = list(lines)[SHOWN_AGENTS:]
+    for title in list(lines)[:SHOWN_AGENTS]:
+        click.echo(f"{title}: {lines[title]}")
+    if rest:
+        click.echo(f"and {', '.join(rest)}")
+    if changes and not dry_run:
+        click.echo("`--dry-run` shows every line that would be written.")
     if not _confirm_changes(changes, yes=yes, dry_run=dry_run):
         return code
     for change in changes:
@@ -146,6 +162,20 @@ def install_into(
         click.echo(note)
     click.echo(f"Restart a program that is running. `foldaway {undo}` removes it again.")
     return code
+
+
+def _sum_up(changes: Sequence[FileChange]) -> str:
+    """Return what would be written for an agent, and where, in a line."""
+    what = [one.what for change in changes for one in change.additions]
+    hooks = count_of(sum(one.startswith("hook ") for one in what), "hook")
+    words = dict.fromkeys(hooks if one.startswith("hook ") else one for one in what)
+    files = [str(change.path) for change in changes if change.additions]
+    home = os.path.expanduser("~")
+    where = os.path.commonpath(files)
+    where = f"~{where.removeprefix(home)}" if f"{where}/".startswith(f"{home}/") else where
+    many = f"{len(files)} files in " if len(files) > 1 else ""
+    left = ", ".join(one.what for change in changes for one in change.left)
+    return f"{', '.join(words)} ({many}{where})" + (f"; left out: {left}" if left else "")
 
 
 def _show_change(change: FileChange) -> None:

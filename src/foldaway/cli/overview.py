@@ -1,35 +1,44 @@
-"""`foldaway` without arguments: what your agents used, where it went, and what could be saved."""
+"""`foldaway` without arguments: what your agents used, by week and project, and the saving."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
 from msgspec import to_builtins
 
 from foldaway.cli.draw import Picture, Piece
 from foldaway.cli.files import count_of, format_time
 from foldaway.cli.inputs import print_json
-from foldaway.cli.usage import Gathered, gather, label_of, late_bar, show_legend
-from foldaway.usage import Key, Overview, UsageRow, judge, money, overview, short
+from foldaway.cli.usage import Gathered, gather, label_of, late_bar
+from foldaway.usage import Overview, UsageRow, judge, money, overview, short
 
 JUDGING_SECONDS = 8.0
 """How long sessions are replayed; the first look at one's data should take less than a minute."""
-SHOWN_ROWS = 5
-"""Rows of each table; `foldaway usage` has all of them."""
-SHOWN_WEEKS = 8
+SHOWN_AGENTS = 5
+SHOWN_ROWS = 4
+SHOWN_WEEKS = 5
+"""With everything else they fill a screen; `foldaway usage` has all of them."""
 BAR_COLUMNS = 20
 LEAST_SHARE = 0.01
 """A smaller saving counts as none."""
 _NOWHERE = {"config": None, "profile": None, "home": None, "store": None}
 _WHY = {
-    "usage": "what each session cost",
-    "inspect": "where the context of the dearest goes",
+    "usage": "each session, day, agent or model",
+    "inspect": "the most expensive session",
     "sessions": "what is stored",
     "import": "make all sessions searchable",
     "search": "find words in stored sessions",
 }
 """What the commands that are proposed do."""
+_FIRST = (
+    ("foldaway run claude", "an agent inside its window"),
+    ("foldaway install", "hooks and search for agents"),
+    ("foldaway compress FILE -o OUT", "make a conversation smaller"),
+    ("foldaway chat --demo", "see it work without a key"),
+    ("foldaway import --help", "agents that it can read"),
+    ("foldaway --help", "all commands"),
+)
+"""What can be done without a session of an agent."""
 
 
 def show_overview(*, as_json: bool) -> int:
@@ -48,17 +57,23 @@ def show_overview(*, as_json: bool) -> int:
     if as_json:
         print_json({**to_builtins(made), "notes": found.notes})
     elif not found.sessions:
-        click.echo("No sessions of agents were found on this machine.\n")
-        click.echo(click.get_current_context().get_help())
+        draw_first_steps()
     else:
         draw_overview(made, found)
     return 0
 
 
+def draw_first_steps() -> None:
+    """Print what to do on a machine without any session."""
+    picture = Picture()
+    picture.paragraph("No sessions of agents were found on this machine. Try one of these:")
+    picture.blank()
+    picture.table("lw", [(command, (why, "dim")) for command, why in _FIRST])
+
+
 def draw_overview(made: Overview, found: Gathered) -> None:
-    """Print the overview: sums, where the tokens went, the cache, compactions, and what is next."""
+    """Print sums, a table by week and one by project, what could be saved, and what is next."""
     picture, whole = Picture(), made.total
-    span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}" if made.last else ""
     sessions = sum(row.sessions for row in made.agents)
     picture.paragraph(
         (
@@ -68,46 +83,46 @@ def draw_overview(made: Overview, found: Gathered) -> None:
             "bold",
         )
     )
-    picture.paragraph((span, "dim"))
-    _rows(picture, made.agents, "agent", len(made.agents))
-    _weeks(picture, made.weeks)
-    _rows(picture, made.projects, "project")
-    _rows(picture, made.models, "model")
+    picture.paragraph((_agents(made), "dim"))
+    weeks = [(str(row.period) or "undated", row) for row in made.weeks]
+    _bars(picture, "week of", weeks[-SHOWN_WEEKS:], len(weeks) - SHOWN_WEEKS, "--weekly")
+    names = label_of(made.projects, "project")
+    projects = [(names[row.key("project")], row) for row in made.projects]
+    hidden = len(projects) - SHOWN_ROWS
+    _bars(picture, "project", projects[:SHOWN_ROWS], hidden, "--by project")
     picture.blank()
-    show_legend(picture, whole, found.notes)
-    _prompts(picture, made)
-    _cache(picture, made)
-    _compactions(picture, made)
     _saving(picture, made)
-    picture.paragraph(("\nTry next", "bold"))
-    for command in made.commands:
-        picture.line((f"  # {_WHY[command.split()[1]]}", "dim"))
-        picture.line("  ", command)
+    _compactions(picture, made)
+    notes = list(found.notes)
     if made.not_read:
-        picture.note(
-            f"{count_of(made.not_read, 'file')} could not be read; `foldaway import "
-            "--dry-run` names them"
-        )
+        files = count_of(made.not_read, "file")
+        notes.append(f"not read: {files}, see `foldaway import --dry-run`")
+    for note in notes:
+        picture.note(note)
+    picture.blank()
+    for command in made.commands:
+        why = f"  # {_WHY[command.split()[1]]}"
+        fits = len(command) + len(why) + 2 <= picture.console.width
+        picture.line("  ", command, (why if fits else "", "dim"))
 
 
-def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN_ROWS) -> None:
-    names = label_of(rows, by)
-    lines = [(names[row.key(by)], row) for row in rows]
-    _bars(picture, by, lines[:most])
-    if len(rows) > most:
-        picture.paragraph(
-            (f"and {len(rows) - most:,} more: foldaway usage --by {by}", "dim"), indent=2
-        )
+def _agents(made: Overview) -> str:
+    """Return the days, the agents with what each cost, and what the cost means."""
+    span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}: " if made.last else ""
+    named = [
+        f"{row.agent} {row.dollars if row.requests else count_of(row.sessions, 'session')}"
+        for row in made.agents[:SHOWN_AGENTS]
+    ]
+    if (more := len(made.agents) - SHOWN_AGENTS) > 0:
+        named.append(f"{more} more")
+    said = f"{span}{', '.join(named)}; at today's list prices"
+    unpriced = made.total.unpriced_requests
+    return f"{said}; +, ?: {count_of(unpriced, 'request')} of unknown price" if unpriced else said
 
 
-def _weeks(picture: Picture, rows: Sequence[UsageRow]) -> None:
-    _bars(picture, "week of", [(str(row.period) or "undated", row) for row in rows[-SHOWN_WEEKS:]])
-    if len(rows) > SHOWN_WEEKS:
-        hidden = count_of(len(rows) - SHOWN_WEEKS, "earlier week")
-        picture.paragraph((f"{hidden} hidden: foldaway usage --weekly", "dim"), indent=2)
-
-
-def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> None:
+def _bars(
+    picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]], hidden: int, option: str
+) -> None:
     """Print names with sessions, tokens, cost, and bars by cost, or by tokens without one."""
     by_cost = any(row.cost for _, row in rows)
     sizes = [row.cost if by_cost else row.total_tokens for _, row in rows]
@@ -124,95 +139,34 @@ def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> 
     if lines:
         picture.blank()
         picture.table("tnrrb", lines, names=(name, "sessions", "tokens", "cost", ""), min_width=20)
-
-
-def _prompts(picture: Picture, made: Overview) -> None:
-    if not made.prompts:
-        return
-    picture.paragraph(("\nWhere the tokens went", "bold"))
-    most = max(one.share for one in made.prompts)
-    lines: list[tuple[Piece, ...]] = [
-        (
-            one.name,
-            f"{one.share:.0%}",
-            short(one.tokens),
-            (picture.bar(one.share, most, BAR_COLUMNS), "cyan"),
-        )
-        for one in made.prompts
-    ]
-    picture.table("trrb", lines, names=("in the prompts", "share", "tokens", ""), min_width=24)
-    picture.paragraph(
-        ("estimated; a message counts with every request that sent it", "dim"), indent=2
-    )
-    if made.read_again:
-        picture.paragraph(
-            f"{count_of(made.read_again, 'time')} a file was read again although it was unchanged "
-            f"and still in the prompt: {short(made.read_again_tokens)} tokens.",
-            indent=2,
-        )
-
-
-def _cache(picture: Picture, made: Overview) -> None:
-    cache = made.cache
-    if not cache.prompt_tokens:
-        return
-    picture.paragraph(("\nCache", "bold"))
-    said = f"{cache.hit_rate:.0%} of the prompts came out of the provider's cache."
-    if cache.misses:
-        said += (
-            f" {count_of(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
-            f"again ({money(cache.missed_cost)})"
-        )
-        rest = cache.misses - cache.after_pause - cache.after_compaction
-        why = (
-            (cache.after_pause, "after a pause of 5 minutes or more"),
-            (cache.after_compaction, "after a compaction"),
-            (rest, "for other reasons"),
-        )
-        said += ": " + ", ".join(f"{count:,} {when}" for count, when in why if count) + "."
-    picture.paragraph(said, indent=2)
-
-
-def _compactions(picture: Picture, made: Overview) -> None:
-    if not made.total.compactions:
-        return
-    picture.paragraph(("\nCompactions", "bold"))
-    said = f"{count_of(made.total.compactions, 'compaction')}."
-    if made.files_used_later:
-        lost = made.files_used_later - made.files_named
-        said += (
-            f" The summaries of {made.judged_compactions:,} do not name {lost:,} of "
-            f"{count_of(made.files_used_later, 'file')} that the agents used later "
-            f"({lost / made.files_used_later:.0%})."
-        )
-    if made.read_after_compaction:
-        said += (
-            f" {count_of(made.read_after_compaction, 'time')} a file from before was read again "
-            f"afterwards: {short(made.read_after_compaction_tokens)} tokens."
-        )
-    picture.paragraph(said, indent=2)
+    if hidden > 0:
+        picture.paragraph((f"and {hidden:,} more: foldaway usage {option}", "dim"), indent=2)
 
 
 def _saving(picture: Picture, made: Overview) -> None:
     if not made.replayed:
         return
-    picture.paragraph(("\nWith Foldaway", "bold"))
     share = 1 - made.expected / made.paid
     sessions = count_of(len(made.replayed), "session")
+    name = ("With Foldaway: ", "bold")
     if share < LEAST_SHARE:
-        said = f"It would have saved nothing: your largest {sessions} did not grow enough."
-    else:
-        said = (
-            f"{share:.0%} less for your largest {sessions}: "
-            f"{money(made.paid)} {picture.arrow} {money(made.expected)}."
-        )
-    picture.paragraph(said, indent=2)
+        said = f"nothing saved, because your largest {sessions} did not grow enough."
+        picture.paragraph(name, said)
+        return
+    paid = f"{money(made.paid)} {picture.arrow} {money(made.expected)}"
+    picture.paragraph(name, f"{share:.0%} less for your largest {sessions}, {paid}.")
     picture.paragraph(
-        (
-            "the first is the recorded cost; the second is that times what two replays of each "
-            "session cost, with Foldaway and as it was, with estimated tokens, list prices and a "
-            "cache that never expires. It counts money, not what a compaction loses.",
-            "dim",
-        ),
-        indent=2,
+        ("Estimated from replays. It counts money, not what a compaction loses.", "dim")
+    )
+
+
+def _compactions(picture: Picture, made: Overview) -> None:
+    if not made.files_used_later:
+        return
+    lost = made.files_used_later - made.files_named
+    picture.paragraph(
+        ("Compactions: ", "bold"),
+        f"the summaries of {made.judged_compactions:,} do not name {lost:,} of "
+        f"{count_of(made.files_used_later, 'file')} that the agents used later "
+        f"({lost / made.files_used_later:.0%}).",
     )

@@ -25,6 +25,7 @@ from foldaway.errors import StoreUnavailable
 from foldaway.usage import (
     CountedAnswer,
     Key,
+    Overview,
     Period,
     SpentSession,
     UsageReader,
@@ -32,6 +33,8 @@ from foldaway.usage import (
     add_up,
     count_once,
     full,
+    money,
+    overview,
     short,
     short_paths,
 )
@@ -40,6 +43,7 @@ SHOWN_ROWS = 30
 """Rows that are shown without `--all`: a screen."""
 QUIET_SECONDS = 2.0
 """A bar appears if reading takes longer."""
+BAR_COLUMNS = 20
 WIDE_COLUMNS = 100
 """From this width on numbers are written in full."""
 _SHORT_ID = 8
@@ -148,7 +152,8 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
 
     Reads the files of the agents on this machine and the stored sessions. Nothing is imported,
     and nothing is sent. Tokens are as the agents recorded them. The cost is at today's list
-    prices; if a model has none, it is what the agent recorded.
+    prices; if a model has none, it is what the agent recorded. Without --by and a span it also
+    shows where the tokens went, cache misses and compactions.
 
     \b
     foldaway usage                           by day
@@ -185,6 +190,8 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
         click.echo(csv_of(rows), nl=False)
     else:
         show_usage(rows, whole, period, by, found, everything=everything)
+        if rows and not (by or start or stop or given["project"]):
+            show_details(overview(found.sessions, found.answers, (), found.prices))
     return 0
 
 
@@ -249,21 +256,83 @@ def show_usage(
         picture.paragraph(
             (f"{count_of(hidden, f'{where} row')} hidden; see --all", "dim"), indent=2
         )
-    columns = "; input: neither read from the provider's cache nor written to it"
-    show_legend(picture, whole, found.notes, columns)
-
-
-def show_legend(picture: Picture, whole: UsageRow, notes: Iterable[str], columns: str = "") -> None:
-    """Print what the columns of a table of usage mean."""
     legend = (
-        f"tokens: as the agents recorded them{columns}; cost: today's list prices, or as recorded "
-        "if there is none"
+        "tokens: as the agents recorded them; input: neither read from the provider's cache nor "
+        "written to it; cost: today's list prices, or as recorded if there is none"
     )
     if whole.unpriced_requests:
         legend += f"; +, ?: {count_of(whole.unpriced_requests, 'request')} of unknown price"
     picture.paragraph((legend, "dim"), indent=2)
-    for note in notes:
+    for note in found.notes:
         picture.note(note)
+
+
+def show_details(made: Overview) -> None:
+    """Print where the tokens went, the cache, and the compactions."""
+    picture = Picture()
+    _prompts(picture, made)
+    _cache(picture, made)
+    _compactions(picture, made)
+
+
+def _prompts(picture: Picture, made: Overview) -> None:
+    if not made.prompts:
+        return
+    picture.paragraph(("\nWhere the tokens went", "bold"))
+    most = max(one.share for one in made.prompts)
+    lines: list[tuple[Piece, ...]] = [
+        (
+            one.name,
+            f"{one.share:.0%}",
+            short(one.tokens),
+            (picture.bar(one.share, most, BAR_COLUMNS), "cyan"),
+        )
+        for one in made.prompts
+    ]
+    picture.table("trrb", lines, names=("in the prompts", "share", "tokens", ""), min_width=24)
+    picture.paragraph(
+        ("estimated; a message counts with every request that sent it", "dim"), indent=2
+    )
+    if made.read_again:
+        picture.paragraph(
+            f"{count_of(made.read_again, 'time')} a file was read again although it was unchanged "
+            f"and still in the prompt: {short(made.read_again_tokens)} tokens.",
+            indent=2,
+        )
+
+
+def _cache(picture: Picture, made: Overview) -> None:
+    cache = made.cache
+    if not cache.prompt_tokens:
+        return
+    picture.paragraph(("\nCache", "bold"))
+    said = f"{cache.hit_rate:.0%} of the prompts came out of the provider's cache."
+    if cache.misses:
+        said += (
+            f" {count_of(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
+            f"again ({money(cache.missed_cost)})"
+        )
+        rest = cache.misses - cache.after_pause - cache.after_compaction
+        why = (
+            (cache.after_pause, "after a pause of 5 minutes or more"),
+            (cache.after_compaction, "after a compaction"),
+            (rest, "for other reasons"),
+        )
+        said += ": " + ", ".join(f"{count:,} {when}" for count, when in why if count) + "."
+    picture.paragraph(said, indent=2)
+
+
+def _compactions(picture: Picture, made: Overview) -> None:
+    if not made.total.compactions:
+        return
+    picture.paragraph(("\nCompactions", "bold"))
+    said = f"{count_of(made.total.compactions, 'compaction')}."
+    if made.read_after_compaction:
+        said += (
+            f" {count_of(made.read_after_compaction, 'time')} a file from before was read again "
+            f"afterwards: {short(made.read_after_compaction_tokens)} tokens."
+        )
+    picture.paragraph(said, indent=2)
 
 
 def _cells(
