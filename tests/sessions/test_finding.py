@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.errors import UnknownSession
 from foldaway.search.values import Filters
 from foldaway.sessions.finding import AROUND, ENDS, discover, read, scroll
 from foldaway.sessions.hiding import Show, as_it_is
+from foldaway.sessions.library import TITLE_CHARS, short_title
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
@@ -218,3 +220,18 @@ def test_the_newest_and_the_oldest_go_by_when_it_was_said(kept: Store) -> None:
         oldest = [hit.time for hit in discover(kept, "pelican", sort="oldest", most=most)]
         assert newest == [300.0, 200.0, 100.0][:most]
         assert oldest == [100.0, 200.0, 300.0][:most]
+
+
+@each_row(
+    "text", ["[" * 3_000_000, "![](" * 800_000, "#" * 3_000_000, " -" * 1_500_000, "a" * 3_000_000]
+)
+def test_a_title_of_a_hostile_text_is_short_and_made_at_once(text: str) -> None:
+    """Whatever a file says. It took minutes once, and every page of the inspector waited."""
+    assert len(short_title(text)) <= TITLE_CHARS + 1
+
+
+def test_no_piece_of_a_secret_is_in_a_title_that_was_cut() -> None:
+    """Also where a long text is cut before its marks are taken out."""
+    secret = "sk-live-" + "a1b2c3d4" * 8
+    assert "sk-" not in short_title("x" * 70 + " " + secret)
+    assert "sk-" not in short_title("`" * 1_980 + " " + secret)

@@ -146,8 +146,11 @@ def name_in_words(info: SessionInfo) -> str:
 TITLE_CHARS: Final = 80
 _WORD_CHARS = "".join(map(chr, range(0x21, 0x7F)))
 """Printable ASCII without the space: what secrets are made of."""
+_TITLE_FROM_CHARS: Final = 2_000
+"""Of a text, what is looked at for a title; chosen, so that a title never takes long."""
 _MARKUP = re.compile(
-    r"(?<!\S)(?:[#>=~|]+|[-*_]{3,})(?!\S)|^\s*(?:[-*+]|\d+[.)])(?=\s)|`+|\*\*|!?\[([^\]]*)\]\([^)\s]*\)"
+    r"(?<!\S)(?:[#>=~|]+|[-*_]{3,})(?!\S)|^\s*(?:[-*+]|\d+[.)])(?=\s)|`+|\*\*"
+    r"|!?\[([^\[\]]{0,200})\]\([^)\s]{0,1000}\)"
 )
 
 
@@ -155,6 +158,8 @@ def short_title(text: str) -> str:
     """Return a title or first words on one short line, without the signs of Markdown. The word at
     the cut is left out: a redactor does not recognize half a secret.
     """
+    if len(text) > _TITLE_FROM_CHARS:
+        text = text[:_TITLE_FROM_CHARS].rstrip(_WORD_CHARS)
     line = " ".join(_MARKUP.sub(r"\1", text).split())
     if len(line) <= TITLE_CHARS:
         return line
