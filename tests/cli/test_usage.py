@@ -110,6 +110,17 @@ def totals(foldaway: Any, *arguments: str) -> Any:
     return foldaway("usage", "--json", *arguments).reports[0]["total"]
 
 
+def test_the_overview_counts_the_same_sessions_for_people_and_for_programs(
+    foldaway: Any, home: Path
+) -> None:
+    """Those that say nothing about usage among them, as in the row of their agent."""
+    put_lines(home, "claude-code", "a.jsonl", some_lines())
+    put_lines(home, "claude-code", "b.jsonl", [ask_line(0, session="s-2")])
+    (seen,) = foldaway("--json").reports
+    assert seen["total"]["sessions"] == seen["agents"][0]["sessions"] == 2
+    assert foldaway().text.startswith("1 agent, 2 sessions, 2 requests, ")
+
+
 def test_an_answer_on_several_lines_counts_once(foldaway: Any, home: Path) -> None:
     """Claude Code repeats the usage of an answer with each of its lines."""
     put_lines(home, "claude-code", "a.jsonl", some_lines())

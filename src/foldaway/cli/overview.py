@@ -59,10 +59,9 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     """Print the overview: sums, where the tokens went, the cache, compactions, and what is next."""
     picture, whole = Picture(), made.total
     span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}" if made.last else ""
-    sessions = sum(row.sessions for row in made.agents)
     picture.paragraph(
         (
-            f"{count_of(len(made.agents), 'agent')}, {count_of(sessions, 'session')}, "
+            f"{count_of(len(made.agents), 'agent')}, {count_of(whole.sessions, 'session')}, "
             f"{count_of(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
             f"{whole.dollars or 'no usage recorded'}",
             "bold",
