@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -190,3 +191,25 @@ def test_a_file_wins_over_a_session_of_the_same_name(foldaway: Any, put: Any) ->
     put("last", [{"role": "user", "content": "Hi"}])
     (seen,) = foldaway("inspect", "--json", "last").reports
     assert seen["messages"] == 1
+
+
+@pytest.mark.parametrize("command", ["inspect", "brief", "check"])
+def test_without_a_stored_session_last_is_the_newest_file_of_an_agent(
+    foldaway: Any, home: Path, command: str
+) -> None:
+    """As `watch` finds it, before anything is imported; afterwards it is a stored session."""
+    assert foldaway(command, "last").code == 2
+    folder = home / ".codex" / "sessions"
+    folder.mkdir(parents=True)
+    for number, name in enumerate(("old", "new")):
+        data = (DATA / "codex.jsonl").read_bytes().replace(b"Run the tests.", name.encode())
+        (folder / f"{name}.jsonl").write_bytes(data)
+        os.utime(folder / f"{name}.jsonl", (1e9 + number, 1e9 + number))
+    seen = foldaway(command, "last", "--json")
+    named = foldaway(command, folder / "new.jsonl", "--json")
+    assert seen.code == named.code != 2
+    assert [{**row, "file": ""} for row in seen.reports] == [
+        {**row, "file": ""} for row in named.reports
+    ]
+    foldaway("import", DATA / "claude-code.jsonl")
+    assert foldaway(command, "last", "--json").reports != named.reports

@@ -110,6 +110,51 @@ def totals(foldaway: Any, *arguments: str) -> Any:
     return foldaway("usage", "--json", *arguments).reports[0]["total"]
 
 
+def test_the_overview_counts_the_same_sessions_for_people_and_for_programs(
+    foldaway: Any, home: Path
+) -> None:
+    """Those that say nothing about usage among them, as in the row of their agent."""
+    put_lines(home, "claude-code", "a.jsonl", some_lines())
+    put_lines(home, "claude-code", "b.jsonl", [ask_line(0, session="s-2")])
+    (seen,) = foldaway("--json").reports
+    assert seen["total"]["sessions"] == seen["agents"][0]["sessions"] == 2
+    assert foldaway().text.startswith("1 agent, 2 sessions, 2 requests, ")
+
+
+AIDER = """
+# aider chat started at 2026-01-15 12:00:00
+
+#### Say hi.
+
+Hello.
+
+> Tokens: 2.0k sent, 100 received. Cost: $0.01 message, $0.01 session.
+"""
+
+
+def test_the_table_says_that_what_aider_used_depends_on_the_folder(
+    foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its history is in the project, and a store keeps no tokens of it."""
+    said = "aider leaves its history in each project: its tokens are those of the current folder"
+    put_lines(home, "claude-code", "a.jsonl", some_lines())
+    for command in (("usage",), ()):
+        assert said not in " ".join(foldaway(*command).text.split())
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".aider.chat.history.md").write_text(AIDER)
+    monkeypatch.chdir(project)
+    inside = totals(foldaway)
+    assert inside["requests"] == 3
+    for command in (("usage",), ()):
+        assert said in " ".join(foldaway(*command).text.split())
+    foldaway("import")
+    monkeypatch.chdir(tmp_path)
+    (report,) = foldaway("usage", "--json").reports
+    assert report["total"]["requests"] == 2
+    assert any(note.startswith(said) for note in report["notes"])
+
+
 def test_an_answer_on_several_lines_counts_once(foldaway: Any, home: Path) -> None:
     """Claude Code repeats the usage of an answer with each of its lines."""
     put_lines(home, "claude-code", "a.jsonl", some_lines())

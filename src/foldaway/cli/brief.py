@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from foldaway.agents.installing import clients
 from foldaway.agents.known import KnownAgent
 from foldaway.cli import say
-from foldaway.cli.conversation import is_path, open_stored_session, read_input
+from foldaway.cli.conversation import is_newest_file, is_path, open_stored_session, read_input
 from foldaway.cli.draw import Picture
 from foldaway.cli.files import SHOWN_ENTRIES, STANDARD, count_of, label, make_plain, shorten
 from foldaway.cli.inputs import (
@@ -109,7 +109,7 @@ def _briefs(session: str, given: dict[str, Any], most: int | None) -> Iterator[N
     """Yield the records of a conversation, or of the first of several."""
     policy = redaction_policy(settings_from(given))
     size = {"tokens": given["tokens"], "focus": given["focus"]}
-    if not is_path(session):
+    if not is_path(session) and not is_newest_file(session):
         with open_stored_session(session) as (store, info):
             info = store.newest_leaf(info.id)
             made = brief_session(store, info, show=redactor_of(store, policy=policy), **size)

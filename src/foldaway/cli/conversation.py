@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from foldaway.agents.importers import ImportedSession, read_native, sessions_in
 from foldaway.cli.files import STANDARD, count_of, label, read_bytes
 from foldaway.cli.inputs import Input, input_limits, reading, refuse_contradiction
-from foldaway.config import open_store, read_settings
+from foldaway.config import agent_places, open_store, read_settings
 from foldaway.dialects import Document, Profile, dialect_for, profile_for, repair_transcript
 from foldaway.errors import AmbiguousSession, NotReadable, StoreUnavailable, UnknownSession
 from foldaway.transcript import Transcript
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _BOOKKEEPING = "keys-foreign"
 """The rule against fields that an agent keeps with its messages and no provider takes."""
+_LAST = "last"
 
 
 def read_input(
@@ -32,9 +33,10 @@ def read_input(
 
     `name` is a file (of an agent that `import` knows, a message list, a request body, transcripts,
     also as gzip), a folder of them, `-` for standard input, or a stored session: its id or a part
-    of it, its title, or `last`. A file that exists wins. What a file is, its data say, unless a
-    wire format is named. A list in which no message has a known role is refused unless `any_roles`:
-    `check` says what is wrong with each.
+    of it, its title, or `last`, which is the session that an agent wrote to last if none is stored.
+    A file that exists wins. What a file is, its data say, unless a wire format is named. A list in
+    which no message has a known role is refused unless `any_roles`: `check` says what is wrong with
+    each.
     """
     limits, wanted = input_limits(), dialect_for(provider, dialect)
     data, is_native = b"", True
@@ -48,6 +50,8 @@ def read_input(
             document = Document.read(data, dialect=wanted, limits=limits)
         else:
             document = _build_document(native)
+    elif is_newest_file(name) and (newest := _read_newest()) is not None:
+        name, document = newest
     else:
         document = _load_stored(name)
     for record in () if any_roles else document.records:
@@ -66,6 +70,33 @@ def read_given(name: str, given: Mapping[str, Any], *, err: bool = False) -> Inp
 def is_path(name: str) -> bool:
     """Return whether a name is that of a file or folder, or standard input; else of a session."""
     return name == STANDARD or os.sep in name or os.path.lexists(name) or not name
+
+
+def is_newest_file(name: str) -> bool:
+    """Return whether a name means the session that an agent wrote to last: `last`, and no session
+    is stored. If the command names a store, `last` is looked for only there.
+    """
+    if name != _LAST or any(_given().get(one) for one in ("store", "home", "profile")):
+        return False
+    from foldaway.cli.stores import is_missing
+    from foldaway.stores import SessionFilter
+
+    try:
+        with _open_given() as store:
+            return not store.count(SessionFilter(kind="any"))
+    except StoreUnavailable as error:
+        return is_missing(error)
+
+
+def _read_newest() -> tuple[str, Document] | None:
+    """Return the file that an agent wrote to last and its last session; None if there is none."""
+    from foldaway.usage import SessionFile
+
+    for file in SessionFile.newest(place for _, place in agent_places()):
+        with suppress(NotReadable):  # half written, maybe
+            if (session := file.session()) is not None and not session.is_partial:
+                return str(file.path), _build_document([session])
+    return None
 
 
 def _profile(transcript: Transcript, provider: str | None) -> Profile:
@@ -143,15 +174,8 @@ def open_stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
 
     The store is the one that the options of the command name.
     """
-    from foldaway.cli.stores import store_place  # a plain file needs no store
-
-    context = click.get_current_context(silent=True)
-    given = context.params if context else {}
-    settings = read_settings(given.get("config"))
-    profile = given.get("profile") or settings.profile
     try:
-        place = store_place(given, settings)
-        with closing(open_store(place, profile=profile, read_only=True)) as store:
+        with _open_given() as store:
             yield store, store.find(name)
     except (UnknownSession, StoreUnavailable):
         raise NotReadable(
@@ -161,3 +185,22 @@ def open_stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
         ) from None
     except AmbiguousSession as error:
         raise NotReadable("names several sessions", remedy=str(error)) from None
+
+
+@contextmanager
+def _open_given() -> Generator[Store]:
+    """Give the store that the options of the command name, only to be read."""
+    from foldaway.cli.stores import store_place  # a plain file needs no store
+
+    given = _given()
+    settings = read_settings(given.get("config"))
+    profile = given.get("profile") or settings.profile
+    place = store_place(given, settings)
+    with closing(open_store(place, profile=profile, read_only=True)) as store:
+        yield store
+
+
+def _given() -> Mapping[str, Any]:
+    """Return the options of the command, {} outside of one."""
+    context = click.get_current_context(silent=True)
+    return context.params if context else {}

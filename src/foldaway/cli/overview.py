@@ -74,10 +74,9 @@ def draw_first_steps() -> None:
 def draw_overview(made: Overview, found: Gathered) -> None:
     """Print sums, a table by week and one by project, what could be saved, and what is next."""
     picture, whole = Picture(), made.total
-    sessions = sum(row.sessions for row in made.agents)
     picture.paragraph(
         (
-            f"{count_of(len(made.agents), 'agent')}, {count_of(sessions, 'session')}, "
+            f"{count_of(len(made.agents), 'agent')}, {count_of(whole.sessions, 'session')}, "
             f"{count_of(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
             f"{whole.dollars or 'no usage recorded'}",
             "bold",

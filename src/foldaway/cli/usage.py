@@ -14,6 +14,7 @@ import click
 from msgspec import Struct, to_builtins
 
 from foldaway._core import __version__
+from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import count_of, format_time, is_terminal, join_on_one_line, make_plain
@@ -83,6 +84,13 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
         sessions = {id(row.session): row.session for row in answers}
         silent = [one for one in (*native, *stored) if not one.answers]
         by_id = {one.key: one for one in silent}
+        seen = {one.agent: find_agent(one.agent) for one in (*native, *stored)}
+        notes += [
+            f"{agent.title} leaves its history in each project: its tokens are those of the "
+            "current folder, and none elsewhere"
+            for agent in seen.values()
+            if agent.files.in_project
+        ]
         yield Gathered(
             [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
         )

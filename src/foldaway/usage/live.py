@@ -154,6 +154,11 @@ class SessionFile(Struct, frozen=True):
         return max(times)
 
     def read(self) -> SpentSession | None:
+        """Return what the requests of its `session` used, and raise as that does."""
+        last = self.session()
+        return None if last is None else count_session(last)
+
+    def session(self) -> ImportedSession | None:
         """Return its session that was used last; a subagent only if there is no other.
 
         Raises `NotReadable` if it is half written.
@@ -164,5 +169,4 @@ class SessionFile(Struct, frozen=True):
                 raise one
             found.append(one)
         mains = [one for one in found if one.lineage is None or one.lineage.relation != "sidechain"]
-        last = max(mains or found, key=lambda one: one.ended or 0.0, default=None)
-        return None if last is None else count_session(last)
+        return max(mains or found, key=lambda one: one.ended or 0.0, default=None)

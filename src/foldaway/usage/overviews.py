@@ -101,12 +101,13 @@ def overview(
     """Return the whole picture; `is_stored` tells whether sessions were imported before."""
     times = [row.time for row in rows if row.time is not None]
     prompts = [one.prompts for one in sessions]
+    agents = _with_silent(add_up(rows, "all", "agent"), sessions)
     return Overview(
-        total=sum_of(rows),
+        total=replace(sum_of(rows), sessions=sum(row.sessions for row in agents)),
         first=min(times, default=None),
         last=max(times, default=None),
         weeks=add_up(rows, "week"),
-        agents=_with_silent(add_up(rows, "all", "agent"), sessions),
+        agents=agents,
         projects=add_up(rows, "all", "project"),
         models=add_up(rows, "all", "model"),
         prompts=prompt_shares(sessions),
