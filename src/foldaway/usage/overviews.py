@@ -20,7 +20,6 @@ from foldaway.usage.sums import (
     add_up,
     cache_figures,
     root_of,
-    sum_of,
 )
 
 SHOWN_SHARES = 8
@@ -102,8 +101,9 @@ def overview(
     times = [row.time for row in rows if row.time is not None]
     prompts = [one.prompts for one in sessions]
     agents = _with_silent(add_up(rows, "all", "agent"), sessions)
+    whole = next(iter(add_up(rows, "all")), UsageRow())
     return Overview(
-        total=replace(sum_of(rows), sessions=sum(row.sessions for row in agents)),
+        total=replace(whole, sessions=sum(row.sessions for row in agents)),
         first=min(times, default=None),
         last=max(times, default=None),
         weeks=add_up(rows, "week"),
