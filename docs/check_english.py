@@ -1,7 +1,7 @@
 """Refuse the habits that docs/english.toml lists, in README.md, docs/, public docstrings, and all
 docstrings and comments of the packages that it names.
 
-Help texts are part of docs/cli.md, which a test compares with the program.
+Help texts are part of docs/cli/, which a test compares with the program.
 """
 
 from __future__ import annotations

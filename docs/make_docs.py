@@ -40,8 +40,8 @@ FONT = re.compile(r"@font-face \{\{.*?\}\}", re.DOTALL)
 
 def main() -> None:
     """Write everything."""
-    page = ROOT / "docs" / "cli.md"
-    page.write_text(with_help(page.read_text()))
+    for page in help_pages():
+        page.write_text(with_help(page.read_text()))
     page = ROOT / "docs" / "summaries.md"
     page.write_text(with_records(page.read_text()))
     with tempfile.TemporaryDirectory() as scratch:
@@ -61,6 +61,11 @@ def main() -> None:
         picture("install-list", "install", "--list", env=own)
     for name in ("claude-code", "run"):  # recorded by bench/screens.py
         draw(name, Text.from_ansi((ROOT / f"docs/pictures/{name}.ansi").read_text("utf-8")))
+
+
+def help_pages() -> list[Path]:
+    """Return the pages with help texts: an index, and one for each group of commands."""
+    return [ROOT / "docs" / "cli.md", *sorted(ROOT.glob("docs/cli/*.md"))]
 
 
 def with_help(page: str) -> str:

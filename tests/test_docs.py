@@ -278,7 +278,8 @@ HELP = re.compile(r"^  (foldaway [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
 LATER = (
     "chat.md", "coverage.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md",
-    "local-model.md", "messaging.md", "pure.md", "store-format.md", "summaries.md",
+    "local-model.md", "messaging.md", "pure.md", "run-serve-install.md", "store-format.md",
+    "summaries.md",
 )  # fmt: skip
 LATER_HELP = re.compile(
     r"<!-- help: (?:brief|chat|hook|install|open|run|sessions erase|uninstall) -->\n"
@@ -302,7 +303,8 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
 
 def test_what_is_searched_in_examples_is_in_the_session_of_the_demo() -> None:
     """Whoever types a search of README, help or a start page after `make demo` finds something."""
-    pages = [ROOT / "README.md", ROOT / "docs" / "cli.md", *(ROOT / "docs").glob("start-*.md")]
+    pages = [ROOT / "README.md", *ROOT.glob("docs/cli*.md"), *ROOT.glob("docs/start-*.md")]
+    pages += ROOT.glob("docs/cli/*.md")
     pages += [ROOT / "docs" / "sessions.md", ROOT / "examples" / "demo.sh"]
     found = {
         phrase: page.name
@@ -344,9 +346,18 @@ def test_the_documentation_stays_short() -> None:
     """README.md and docs/ have at most half of the 93,026 words that they once had, without what
     came later: the pages of docs/agents/, some others, the help of new commands, and 1,100 words
     on `run`, `install`, `brief`, `open`, `wrap`, `chat` and hosts in pages that were there."""
-    pages = (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    pages = (ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/cli/*.md"))
     texts = [LATER_HELP.sub("", page.read_text()) for page in pages if page.name not in LATER]
     assert sum(len(text.split()) for text in texts) <= 46_500 + 1_100
+
+
+def test_a_page_compares_run_serve_and_install() -> None:
+    """In a table, in at most 250 words; the start page for agents links it."""
+    page = (ROOT / "docs" / "run-serve-install.md").read_text()
+    assert len(page.split()) <= 250
+    for row in ("changes", "cannot", "go back"):
+        assert re.search(rf"^\| {row} \|(?: [^|]+ \|){{3}}$", page, re.MULTILINE), row
+    assert "](run-serve-install.md)" in (ROOT / "docs" / "start-agents.md").read_text()
 
 
 def test_the_page_of_settings_has_every_key_with_its_default() -> None:

@@ -151,14 +151,32 @@ def test_help_groups_the_commands(foldaway: Any) -> None:
 
 
 def test_the_help_in_the_documents_is_the_help_of_the_program() -> None:
-    """docs/cli.md has the help of every command, with an example; `make docs` writes it again."""
+    """Every command is there once, with an example; `make docs` writes it again."""
     make_docs = runpy.run_path(str(ROOT / "docs" / "make_docs.py"))
-    page = (ROOT / "docs" / "cli.md").read_text()
-    assert make_docs["with_help"](page) == page
-    blocks = {match[2]: match[0].split("\n", 3)[3] for match in make_docs["BLOCK"].finditer(page)}
-    assert set(blocks) == {"", make_docs["SHARED"], *_paths()}
+    found: list[tuple[str, str]] = []
+    for path in make_docs["help_pages"]():
+        page = path.read_text()
+        assert make_docs["with_help"](page) == page
+        found += [(one[2], one[0].split("\n", 3)[3]) for one in make_docs["BLOCK"].finditer(page)]
+    blocks = dict(found)
+    assert sorted(name for name, _ in found) == sorted(["", make_docs["SHARED"], *_paths()])
     without = [path for path in _paths() if f"foldaway {path}" not in blocks[path]]
     assert without == ["lab strategies"]
+
+
+def test_the_commands_of_a_group_are_on_its_page() -> None:
+    """docs/cli.md links each; none of its pages is longer than 4,000 words."""
+    index = (ROOT / "docs" / "cli.md").read_text()
+    pages = {path.stem: path.read_text() for path in ROOT.glob("docs/cli/*.md")}
+    assert set(pages) == {*(name.lower() for name in GROUPS if name), "programs"}
+    assert max(len(page.split()) for page in (index, *pages.values())) <= 4_000
+    linked = re.findall(r"\[([\w-]+)\]\(cli/(\w+)\.md#([\w-]+)\)", index)
+    names = sorted(name for group in GROUPS.values() for name in group)
+    assert sorted(name for name, *_ in linked) == names
+    for name, page, anchor in linked:
+        assert name == anchor
+        assert f"\n## {name}\n" in pages[page]
+        assert name in (*GROUPS.get(page.capitalize(), ()), *GROUPS[""])
 
 
 @each_row("path", _paths())

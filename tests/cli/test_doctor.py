@@ -33,6 +33,27 @@ def test_doctor_says_how_things_stand(foldaway: Any, talked: str, home: Path) ->
     assert "1 session, 41 messages" in seen.text
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_doctor_has_a_line_for_each_area(
+    foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """The details are shown if they are asked for, or if something is broken."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    (home / ".codex" / "sessions").mkdir(parents=True)
+    broken = home / "broken.toml"
+    broken.write_text('[engine]\nname = "nobody"\n')
+    seen = foldaway("doctor").text.splitlines()
+    assert len(seen) <= 15
+    areas = [line.split()[0] for line in seen[1:] if line.startswith("  ") and line[2] != " "]
+    assert areas == ["home", "store", "memory", "settings", "model", "versions", "extras", "agents",
+                     "note:", "details:"]  # fmt: skip
+    for more in (["--verbose"], ["--config", broken]):
+        text = foldaway("doctor", *more).text
+        assert len(text.splitlines()) > 40
+        assert "\n  versions\n    python " in text
+        assert "details:" not in text
+
+
 def test_doctor_asks_a_gateway(foldaway: Any, home: Path) -> None:
     """One that does not answer is a problem; one that does is asked for its provider."""
     asked: list[str] = []

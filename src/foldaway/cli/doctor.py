@@ -121,6 +121,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 @options(
     ("--deep", bool, "Read every page and every message of the store."),
     ("--gateway URL", str, "Send a request through this gateway, without a key."),
+    ("--verbose", bool, "Show all details, as when something is broken."),
 )
 @click.option(
     "--salvage",
@@ -131,12 +132,13 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 )
 @store_options
 @json_option
-def doctor(deep: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
+def doctor(deep: bool, verbose: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
     """Check the store, memory, settings and installed packages.
 
-    Shows the health of the store, the memory files, versions, the settings in effect, the window
-    of the configured model, missing optional packages and how to install them, and the folders
-    that `foldaway import` would read. What is installed into agents is called as they do. Nothing
+    A line for each of them, and all details with --verbose or if something is broken: the health
+    of the store, the memory files, versions, the settings in effect, the window of the configured
+    model, missing optional packages and how to install them, and the folders that `foldaway
+    import` would read. What is installed into agents is called as they do. Nothing
     is changed, only what killed backups left beside the store is deleted, and no server is called
     but the gateway that is named. The exit code is 1 if something is broken.
 
@@ -151,7 +153,7 @@ def doctor(deep: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
     if as_json:
         print_json(found)
     else:
-        show_diagnosis(found)
+        show_diagnosis(found, verbose=verbose)
     return 0 if found.healthy else 1
 
 
@@ -366,14 +368,55 @@ def _extras() -> tuple[Extra, ...]:
     return tuple(found)
 
 
-def show_diagnosis(found: Diagnosis) -> None:
-    """Print what was found, what is broken first."""
+def show_diagnosis(found: Diagnosis, *, verbose: bool = False) -> None:
+    """Print what was found, what is broken first; details if something is."""
     picture = Picture()
     good, bad = ("✓", "✗") if picture.unicode else ("ok", "BROKEN")
     if found.healthy:
         picture.line((f"{good} nothing is broken", "bold green"))
     for problem in found.problems:
         picture.line((f"{bad} ", "bold red"), shorten(problem))
+    if verbose or not found.healthy:
+        _show_details(picture, found)
+    else:
+        lines = [((area, "dim"), shorten(said)) for area, said in _areas(found).items()]
+        picture.table("lf", lines)
+    for hint in (*found.hints, found.window.note if found.window else ""):
+        picture.note(hint)
+    if found.healthy and not verbose:
+        picture.paragraph(("details: foldaway doctor --verbose", "dim"), indent=2)
+
+
+def _areas(found: Diagnosis) -> dict[str, str]:
+    """Return how each area stands, in a line."""
+    areas = {"home": found.home}
+    if found.store:
+        rows = _store_rows(found.store)
+        areas["store"] = f"{rows.get('holds', 'nothing yet')}, at {rows.get('at', rows['place'])}"
+    if found.memory:
+        entries = count_of(sum(found.memory.entries.values()), "entry", "entries")
+        areas["memory"] = f"{entries}; external: {found.memory.external or 'none'}"
+    if found.gateway:
+        areas["gateway"] = _gateway_rows(found.gateway)["provider"]
+    changed = _collect_settings(found.settings) if found.settings else {}
+    changed.pop("none", None)
+    files = [f"{whose} {file}" for whose, file in _file_rows(found).items()]
+    files.append(f"{len(changed) or 'none'} differ from the defaults")
+    areas["settings"] = "; ".join(files)
+    if found.window:
+        areas["model"] = "; ".join(_model_rows(found.window).values())
+    areas["versions"] = f"foldaway {found.versions['foldaway']}, Python {found.versions['python']}"
+    missing = [one.name for one in found.extras if not one.installed]
+    how = f"{', '.join(missing)} (pip install 'foldaway[{missing[0]}]')" if missing else ""
+    areas["extras"] = f"not installed: {how}" if missing else "all installed"
+    agents = dict.fromkeys(name for name, _ in found.agents)
+    areas["agents"] = f"sessions of {', '.join(agents)}" if agents else "no sessions found"
+    if found.installed:
+        areas["installed"] = f"into {', '.join(one.title for one in found.installed)}"
+    return areas
+
+
+def _show_details(picture: Picture, found: Diagnosis) -> None:
     if found.store is not None:
         _show_rows(picture, "store", _store_rows(found.store))
     if found.memory is not None:
@@ -383,21 +426,14 @@ def show_diagnosis(found: Diagnosis) -> None:
         external = {"external": found.memory.external or "none"}
         _show_rows(picture, "memory", {"folder": found.memory.folder, **kept, **external})
     if (gateway := found.gateway) is not None and gateway.answers:
-        provider = f"answers with HTTP {gateway.provider_status} ({gateway.note})"
-        _show_rows(picture, "gateway", {"address": gateway.address, "provider": provider})
+        _show_rows(picture, "gateway", _gateway_rows(gateway))
     _show_rows(picture, "home", {"folder": found.home})
-    files = {
-        WHOSE[file.whose]: f"{file.name}, {STATES[file.state]}" for file in found.settings_files
-    }
-    _show_rows(picture, "settings files", files or {"none": ""})
+    _show_rows(picture, "settings files", _file_rows(found) or {"none": ""})
     if found.settings is not None:
         changed = _collect_settings(found.settings)
         _show_rows(picture, "settings that differ from the defaults", changed)
-    window = found.window
-    if window is not None:
-        tokens = f"{window.tokens:,} tokens ({window.source})"
-        model = window.model or "no model is configured"
-        _show_rows(picture, "model", {"name": model, "window": tokens})
+    if found.window is not None:
+        _show_rows(picture, "model", _model_rows(found.window))
     _show_rows(picture, "versions", found.versions)
     _show_rows(
         picture,
@@ -413,8 +449,22 @@ def show_diagnosis(found: Diagnosis) -> None:
     if found.installed:
         rows = {one.title: ", ".join(one.installed) for one in found.installed}
         _show_rows(picture, "installed into agents", rows)
-    for hint in (*found.hints, window.note if window else ""):
-        picture.note(hint)
+
+
+def _gateway_rows(state: GatewayState) -> dict[str, str]:
+    provider = f"answers with HTTP {state.provider_status} ({state.note})"
+    return {"address": state.address, "provider": provider}
+
+
+def _file_rows(found: Diagnosis) -> dict[str, str]:
+    return {
+        WHOSE[file.whose]: f"{file.name}, {STATES[file.state]}" for file in found.settings_files
+    }
+
+
+def _model_rows(window: Window) -> dict[str, str]:
+    tokens = f"{window.tokens:,} tokens ({window.source})"
+    return {"name": window.model or "no model is configured", "window": tokens}
 
 
 def _store_rows(state: StoreState) -> dict[str, str]:

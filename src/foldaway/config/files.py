@@ -39,9 +39,9 @@ from foldaway.errors import InvalidSetting, NotReadable, NotWritable
 
 FILE_NAME = "foldaway.toml"
 FOLDER_FILE_BYTES = 16_384
-"""The most that is read of a folder's file: four times the settings of docs/cli.md with all their
-comments. The costliest TOML known, one key of 8,000 dots, takes 1.2 CPU seconds at that size, and
-22 at four times that size."""
+"""The most that is read of a folder's file: four times the settings of docs/settings.md with all
+their comments. The costliest TOML known, one key of 8,000 dots, takes 1.2 CPU seconds at that size,
+and 22 at four times that size."""
 _NAMED_KEYS = 8
 """Ignored settings that a warning names; a folder can hold thousands."""
 _WARNING_CHARS = 300
