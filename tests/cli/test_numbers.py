@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,45 @@ def test_messages_that_a_repair_joined_are_not_called_folded(
     assert f"{report['kept']} kept, {report['rewritten']} rewritten, 0 folded, 0 added" in seen.text
     assert "messages were only shortened, none was folded" in seen.text
     assert "repaired first: 15 messages became 12" in seen.text
+
+
+def test_a_session_has_one_id_and_one_title_in_usage_and_in_the_list(
+    foldaway: Any, home: Path
+) -> None:
+    """Before an import it is the agent's id, afterwards that of the store, which is found by both;
+    what an agent asked is no title.
+    """
+    review = [("user", [text("<command-name>/review</command-name>")]), *PARALLEL[1:]]
+    folder = home / ".claude" / "projects" / "app"
+    folder.mkdir(parents=True)
+    for name, lines in (("asked", PARALLEL), ("review", review)):
+        file = folder / f"{name}.jsonl"
+        data = [json.loads(line) for line in claude_code(*lines).splitlines()]
+        for line in data:
+            line["sessionId"] = name * 2
+            line["uuid"], line["parentUuid"] = f"{name}{line['uuid']}", None
+            if line["type"] == "assistant":
+                line["message"] |= {"id": line["uuid"], "model": "claude-sonnet-4-5",
+                                    "usage": {"input_tokens": 9, "output_tokens": 9}}  # fmt: skip
+        for before, line in pairwise(data):
+            line["parentUuid"] = before["uuid"]
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in data))
+    rows = foldaway("usage", "--by", "session", "--json").reports[0]["rows"]
+    assert {(row["session"], row["stored"]) for row in rows} == {
+        ("askedasked", ""), ("reviewreview", "")
+    }  # fmt: skip
+    shown = foldaway("usage", "--by", "session").text
+    assert "askedask Read both." in shown
+    foldaway("import")
+    rows = foldaway("usage", "--by", "session", "--json").reports[0]["rows"]
+    listed = foldaway("sessions", "list", "--json").reports[0]["sessions"]
+    assert {(row["session"], row["stored"]) for row in rows} == {
+        (row["source_id"], row["session"]) for row in listed
+    }
+    table = foldaway("usage", "--by", "session").text
+    for line in foldaway("sessions", "list").text.splitlines()[1:3]:
+        shown_id, title = line.split()[0], line.split("  ")[-1].strip()
+        assert f"{shown_id} {title}" in table
+        (found,) = foldaway("sessions", "show", shown_id, "--json").reports
+        (other,) = foldaway("sessions", "show", found["source_id"], "--json").reports
+        assert found == other

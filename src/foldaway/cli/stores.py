@@ -29,6 +29,8 @@ that exists; `create` makes one if there is none."""
 _OWN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 _POSITION = re.compile(r"m?([0-9]{1,12})")
 
+NO_WORDS = "(no words of a user)"
+"""The title of a session without one."""
 _PLACE_ROWS = (
     HOME_ROW,
     ("--profile NAME", str, "Whose sessions; those of another profile can only be read."),
@@ -174,7 +176,7 @@ def clip_id(session_id: str) -> str:
 
 def session_name(info: SessionInfo) -> str:
     """Return what people know a session by, on one line."""
-    return join_on_one_line(short_title(name_in_words(info)) or "(no words of a user)")
+    return join_on_one_line(short_title(name_in_words(info)) or NO_WORDS)
 
 
 def session_line(info: SessionInfo) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from foldaway._core import __version__
 from foldaway.agents.known import find_agent
@@ -20,7 +21,15 @@ from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import count_of, format_time, is_terminal, join_on_one_line, make_plain
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
 from foldaway.cli.settings import home_of, settings_from
-from foldaway.cli.stores import folders_of, is_missing, span_options, store_options, store_place
+from foldaway.cli.stores import (
+    NO_WORDS,
+    clip_id,
+    folders_of,
+    is_missing,
+    span_options,
+    store_options,
+    store_place,
+)
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
 from foldaway.usage import (
@@ -181,6 +190,11 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
             folders = folders_of(given["project"], sorted(known))
             answers = [row for row in answers if row.root.project in folders]
         rows = add_up(answers, period, by)
+        if by == "session":
+            ids = found.reader.stored_ids
+            rows = [
+                replace(row, stored=ids.get((str(row.agent), str(row.session)), "")) for row in rows
+            ]
         whole = next(iter(add_up(answers, "all")), UsageRow())
     if as_json:
         print_json(
@@ -367,9 +381,13 @@ def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
     if by == "project":
         return {key: make_plain(name) for key, name in short_paths(keys).items()}
     if by == "session":
-        ids = {key: key[:_SHORT_ID] if key[:_SHORT_ID].isalnum() else "" for key in keys}
-        return {
-            key: f"{ids[key]} {join_on_one_line(str(row.title) or key)}".strip()
-            for key, row in keys.items()
-        }
+        return {key: " ".join(filter(None, _id_and_title(key, row))) for key, row in keys.items()}
     return {key: make_plain(key) or "unknown" for key in keys}
+
+
+def _id_and_title(key: str, row: UsageRow) -> tuple[str, str]:
+    """Return the id in the store, or if it is not there the agent's, and the title of a session."""
+    short_key = key[:_SHORT_ID] if key[:_SHORT_ID].isalnum() else ""
+    shown_id = clip_id(row.stored) if row.stored else short_key
+    untitled = NO_WORDS if shown_id else key
+    return shown_id, join_on_one_line(str(row.title) or untitled)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from foldaway.search import Wanted, parse_query, snippet
     from foldaway.stores.erasing import HeldPiece, Rewording
     from foldaway.stores.lineage import make_mark, read_mark
-    from foldaway.stores.log import FIRST_ASK_CHARS
+    from foldaway.stores.log import FIRST_ASK_CHARS, first_ask_in
     from foldaway.stores.open import is_store_file, open_store, stores_in
     from foldaway.stores.rows import plain
     from foldaway.stores.sqlite.database import clear_drafts
@@ -63,7 +63,7 @@ __getattr__ = import_later(
         "foldaway.search.text": "snippet",
         "foldaway.search.values": "Wanted",
         "lineage": "make_mark read_mark",
-        "log": "FIRST_ASK_CHARS",
+        "log": "FIRST_ASK_CHARS first_ask_in",
         "open": "is_store_file open_store stores_in",
         "rows": "plain",
         "sqlite.database": "clear_drafts",

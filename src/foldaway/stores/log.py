@@ -293,13 +293,18 @@ def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow
 
 
 def first_ask_of(rows: Sequence[MessageRow]) -> str:
-    """Return the first words of the user: nothing that the agent put there, and no bare command."""
+    """Return the first words of the user in the rows of a session."""
+    return first_ask_in(row.text for row in rows if row.role == "user" and not row.generated)
+
+
+def first_ask_in(texts: Iterable[str]) -> str:
+    """Return the first words of the user in texts of the role `user`: nothing that the agent put
+    there, and no bare command.
+    """
     from foldaway.memory import extract_user_words  # read only if something is asked
 
-    for row in rows:
-        if row.role != "user" or row.generated:
-            continue
-        words = extract_user_words(row.text[:_READ_CHARS]).split()
+    for text in texts:
+        words = extract_user_words(text[:_READ_CHARS]).split()
         if words and not (len(words) == 1 and words[0].startswith("/")):
             return " ".join(words)[:FIRST_ASK_CHARS]
     return ""

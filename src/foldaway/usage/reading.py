@@ -74,6 +74,8 @@ class UsageReader:
         self._file = folder / FILE_NAME
         self._cache = _load(self._file, version)
         self._used: dict[str, ReadSource] = {}
+        self.stored_ids: dict[tuple[str, str], str] = {}
+        """The ids in the store that was read, by agent and the id that the agent gave."""
 
     @property
     def problems(self) -> list[str]:
@@ -109,7 +111,9 @@ class UsageReader:
         while not is_last:
             page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
             for info in page.sessions:
-                has_answers = known.get((info.source, info.source_id.partition(_MARK)[0]))
+                key = (info.source, info.source_id.partition(_MARK)[0])
+                self.stored_ids.setdefault(key, info.id)
+                has_answers = known.get(key)
                 turns = () if has_answers else store.usage(info.id)
                 if has_answers is None or turns:
                     found.append(self._read_stored(store, info, turns))

@@ -10,13 +10,15 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway.agents.importers import CONSOLE_MARK, ImportedSession
+from foldaway.agents.importers import ImportedSession
 from foldaway.agents.known import find_agent
 from foldaway.caching import RequestUsage
 from foldaway.compaction import message_tokens
-from foldaway.facts import own_words, use_of
+from foldaway.facts import use_of
+from foldaway.search import extract_searchable
 from foldaway.sessions import short_title
-from foldaway.transcript import Estimator, Message, Part, Text, ToolCall, ToolResult, is_ask
+from foldaway.stores import first_ask_in
+from foldaway.transcript import Estimator, Message, Part, ToolCall, ToolResult, is_ask
 from foldaway.usage.categories import EARLIER, SUMMARIES, SYSTEM, name_in_prompts
 
 _MARK_BYTES = 8
@@ -155,19 +157,9 @@ def count_session(found: ImportedSession) -> SpentSession:
 
 
 def title_of(given: str, messages: Iterable[Message]) -> str:
-    """Return what people know a session by: its title, or the user's first words.
-
-    What aider prints and commands with a slash are no words.
-    """
-    if given:
-        return short_title(given)
-    for message in messages:
-        if is_ask(message):
-            texts = (own_words(part.text) for part in message.parts if isinstance(part, Text))
-            words = " ".join(next(filter(None, texts), "").split())
-            if words and not words.startswith((CONSOLE_MARK, "/")):
-                return short_title(words)
-    return ""
+    """Return what people know a session by, as in a store: its title, or the user's first words."""
+    asks = (extract_searchable(message).text for message in messages if is_ask(message))
+    return short_title(given or first_ask_in(asks))
 
 
 def _calls(messages: Sequence[Message]) -> list[int]:

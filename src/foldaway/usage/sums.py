@@ -144,6 +144,9 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     agent: str | UnsetType = UNSET
     project: str | UnsetType = UNSET
     session: str | UnsetType = UNSET
+    """The id that the agent gave."""
+    stored: str | UnsetType = UNSET
+    """The id in the store; "" if it is not there."""
     title: str | UnsetType = UNSET
     model: str | UnsetType = UNSET
     requests: int = 0

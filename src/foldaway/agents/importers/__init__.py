@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.agents.importers.aider import CONSOLE_MARK
     from foldaway.agents.importers.files import fields
     from foldaway.agents.importers.find import (
         SUBAGENT_FILE,
@@ -59,7 +58,6 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "aider": "CONSOLE_MARK",
         "files": "fields",
         "find": "SUBAGENT_FILE bytes_in files_in sessions_in usual_places",
         "goose": "find_last_compaction read_stored",
