@@ -20,7 +20,6 @@ from foldaway.usage.sums import (
     add_up,
     cache_figures,
     root_of,
-    sum_of,
 )
 
 SHOWN_SHARES = 8
@@ -102,7 +101,7 @@ def overview(
     times = [row.time for row in rows if row.time is not None]
     prompts = [one.prompts for one in sessions]
     return Overview(
-        total=sum_of(rows),
+        total=next(iter(add_up(rows, "all")), UsageRow()),
         first=min(times, default=None),
         last=max(times, default=None),
         weeks=add_up(rows, "week"),

@@ -49,7 +49,7 @@ class Judgement(Struct, frozen=True, array_like=True, kw_only=True):
     """Compactions that were looked at."""
 
 
-class ReadSource(Struct, frozen=True, array_like=True):
+class ReadSource(Struct, frozen=True, array_like=True, gc=False):
     """What a file, folder or stored session held when it had this size and time."""
 
     state: tuple[int, int, int]

@@ -37,7 +37,7 @@ class SpentAnswer(RequestUsage, frozen=True, array_like=True, kw_only=True, gc=F
         return *own, self.cache_read_tokens, self.cache_write_tokens
 
 
-class PromptFigures(Struct, frozen=True, array_like=True, kw_only=True):
+class PromptFigures(Struct, frozen=True, array_like=True, kw_only=True, gc=False):
     """What the prompts of a session held, estimated; a message counts each time it was sent."""
 
     shares: dict[str, int] = {}
@@ -50,7 +50,7 @@ class PromptFigures(Struct, frozen=True, array_like=True, kw_only=True):
     read_after_tokens: int = 0
 
 
-class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
+class SpentSession(Struct, frozen=True, array_like=True, kw_only=True, gc=False):
     """One session: its origin, its answers, its compactions and its prompts."""
 
     agent: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -121,7 +121,7 @@ def _dollars(requests: int, unpriced: int, cost: float) -> str:
     return money(cost) + ("+" if unpriced else "")
 
 
-class CountedAnswer(Struct, frozen=True):
+class CountedAnswer(Struct, frozen=True, gc=False):
     """An answer that counts, its session and its cost."""
 
     session: SpentSession
@@ -234,13 +234,43 @@ def _was_recorded(times: list[float], time: float) -> bool:
     return False
 
 
+class _Group(Struct):
+    """Answers that are added up together, without the answers."""
+
+    first: CountedAnswer
+    whole: UsageSum
+    roots: set[tuple[str, str]]
+    models: set[str]
+
+
 def add_up(rows: Iterable[CountedAnswer], period: Period, by: Key | None = None) -> list[UsageRow]:
     """Return the sums by period and key: periods in order, keys with the dearest first."""
-    groups: defaultdict[tuple[str, Hashable], list[CountedAnswer]] = defaultdict(list)
+    groups: dict[tuple[str, Hashable], _Group] = {}
+    name = _namer_of(period)
     for row in rows:
-        groups[period_of(row.time, period), key_of(row, by)].append(row)
-    found = [sum_of(groups[where], period, by, where[0]) for where in groups]
+        where = name(row.time), key_of(row, by)
+        group = groups.get(where)
+        if group is None:
+            group = groups[where] = _Group(row, UsageSum(), set(), set())
+        group.whole.add(row.answer, row.cost, is_compacted=row.answer.follows_compaction)
+        group.roots.add(row.root.key)
+        group.models.add(row.answer.model)
+    found = [_row_of(groups[where], period, by, where[0]) for where in groups]
     return sorted(found, key=lambda row: (str(row.period), -row.cost, -row.total_tokens))
+
+
+def _namer_of(period: Period) -> Callable[[float | None], str]:
+    """Return what names the period of a moment; each quarter of an hour is looked up once."""
+    names: dict[float | None, str] = {}
+
+    def name(time: float | None) -> str:
+        quarter = None if time is None else time // _QUARTER_SECONDS
+        found = names.get(quarter)
+        if found is None:
+            found = names[quarter] = period_of(time, period)
+        return found
+
+    return name
 
 
 def key_of(row: CountedAnswer, by: Key | None) -> Hashable:
@@ -268,14 +298,11 @@ def period_of(time: float | None, period: Period) -> str:
     return day.strftime("%Y-%m" if period == "month" else "%Y-%m-%d")
 
 
-def sum_of(
-    rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None, when: str = ""
-) -> UsageRow:
-    """Return the sum of answers, named by their period and their key, which they share."""
-    whole = add_all(rows)
+def _row_of(group: _Group, period: Period, by: Key | None, when: str) -> UsageRow:
+    """Return a group named by its period and its key, which its answers share."""
+    whole, root = group.whole, group.first.root
     named: dict[str, str] = {}
     if by == "session":
-        root = rows[0].root
         named = {
             "session": root.source_id,
             "title": root.title,
@@ -283,12 +310,12 @@ def sum_of(
             "project": root.project,
         }
     elif by:
-        named = {by: str(key_of(rows[0], by))}
+        named = {by: str(key_of(group.first, by))}
     return UsageRow(
         period=UNSET if period == "all" else when,
         **named,
-        requests=len(rows),
-        sessions=len({row.root.key for row in rows}),
+        requests=whole.requests,
+        sessions=len(group.roots),
         input_tokens=max(
             whole.input_tokens - whole.cache_read_tokens - whole.cache_write_tokens, 0
         ),
@@ -299,40 +326,31 @@ def sum_of(
         cost=round(whole.cost, 6),
         unpriced_requests=whole.unpriced,
         compactions=whole.compactions,
-        models=tuple(sorted({row.answer.model for row in rows if row.answer.model})),
+        models=tuple(sorted(group.models - {""})),
     )
 
 
-def add_all(rows: Iterable[CountedAnswer]) -> UsageSum:
-    """Return the sum of answers."""
-    found = UsageSum()
-    for row in rows:
-        found.add(row.answer, row.cost, is_compacted=row.answer.follows_compaction)
-    return found
-
-
-def by_session(rows: Iterable[CountedAnswer]) -> dict[tuple[str, str], UsageSum]:
-    """Return what each session used, with its subagents; what a subagent used is there twice."""
-    own: defaultdict[int, list[CountedAnswer]] = defaultdict(list)
-    for row in rows:
-        own[id(row.session)].append(row)
+def by_session(
+    rows: Iterable[CountedAnswer], keys: Container[tuple[str, str]]
+) -> dict[tuple[str, str], UsageSum]:
+    """Return what each of some sessions used, with its subagents; what a subagent used is there
+    twice.
+    """
     found: defaultdict[tuple[str, str], UsageSum] = defaultdict(UsageSum)
-    for some in own.values():
-        whole = add_all(some)
-        for key in {some[0].root.key, some[0].session.key}:
-            found[key].join(whole)
+    for row in rows:
+        for key in {row.root.key, row.session.key}:
+            if key in keys:
+                found[key].add(row.answer, row.cost, is_compacted=row.answer.follows_compaction)
     return dict(found)
 
 
 def by_day(rows: Iterable[CountedAnswer]) -> dict[str, UsageSum]:
     """Return what was used each day, in local time; under "" what has no date."""
-    quarters: defaultdict[int | None, list[CountedAnswer]] = defaultdict(list)
-    for row in rows:
-        quarters[None if row.time is None else int(row.time // _QUARTER_SECONDS)].append(row)
     found: defaultdict[str, UsageSum] = defaultdict(UsageSum)
-    for at, some in quarters.items():
-        day = period_of(None if at is None else float(at * _QUARTER_SECONDS), "day")
-        found[day].join(add_all(some))
+    name = _namer_of("day")
+    for row in rows:
+        day = found[name(row.time)]
+        day.add(row.answer, row.cost, is_compacted=row.answer.follows_compaction)
     return dict(found)
 
 

@@ -48,6 +48,7 @@ class Spending(Struct, frozen=True, kw_only=True):
     judged: Sequence[Judgement]
     stored: StoreSurvey
     by_session: Mapping[tuple[str, str], UsageSum]
+    """Of sessions of files; a store has the sums of its own."""
     by_day: Mapping[str, UsageSum]
     has_store: bool
     """Whether the requests of stored sessions are in it."""
@@ -126,7 +127,8 @@ class SpendingReader:
         looked = survey(store, prices) if store else StoreSurvey()
         by_key = {one.key: one for one in (*native, *stored)}
         has_store = store is self._store
-        if self.spending is None or has_store > self.spending.has_store:
+        is_first = self.spending is None or has_store > self.spending.has_store
+        if is_first:
             self._keep(list(by_key.values()), answers, prices, [], looked, has_store=has_store)
         self.progress.set(step="replaying", done=0, total=0)
         judged = judge(
@@ -136,7 +138,8 @@ class SpendingReader:
             _JUDGING_SECONDS,
             tell,
         )
-        self._keep(list(by_key.values()), answers, prices, judged, looked, has_store=has_store)
+        if judged or not is_first:
+            self._keep(list(by_key.values()), answers, prices, judged, looked, has_store=has_store)
         if self._wants_store and not has_store:  # the overview was opened meanwhile
             self._read()
         self.progress.set(step="ready")
@@ -166,7 +169,7 @@ class SpendingReader:
             prices=prices,
             judged=judged,
             stored=stored,
-            by_session=by_session(answers),
+            by_session=by_session(answers, {one.key for one in sessions if not one.is_stored}),
             by_day=by_day(answers),
             has_store=has_store,
         )
