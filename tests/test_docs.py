@@ -351,6 +351,21 @@ def test_the_documentation_stays_short() -> None:
     assert sum(len(text.split()) for text in texts) <= 46_500 + 1_100
 
 
+def test_the_readme_begins_with_what_is_best() -> None:
+    """Two commands, the picture, and what survives beside others, in 25 lines; the figures are
+    those of the note that it names."""
+    lines = (ROOT / "README.md").read_text().splitlines()[:25]
+    text = "\n".join(lines)
+    parts = ("```\nfoldaway run claude ", "\nmake demo ", "![foldaway compress", "| Foldaway |")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    note = (ROOT / "bench" / "notes" / "worth.md").read_text()
+    assert "](bench/notes/worth.md)" in text
+    rows = [line for line in lines if re.search(r" % \|", line)]
+    assert len(rows) == 3
+    assert [row for row in rows if row not in note.splitlines()] == []
+
+
 def test_a_page_compares_run_serve_and_install() -> None:
     """In a table, in at most 250 words; the start page for agents links it."""
     page = (ROOT / "docs" / "run-serve-install.md").read_text()

@@ -317,8 +317,8 @@ def version_of(package: str) -> str:
 def foldaway(context: click.Context, as_json: bool) -> int:
     """Check, repair, compress and keep the conversations of LLM agents.
 
-    Without a command it shows what the agents on this machine used, where it went and what could
-    be saved. Nothing is imported, and nothing is sent.
+    Without a command it shows what the agents on this machine used and what could be saved. Nothing
+    is imported, and nothing is sent.
 
     \b
     foldaway                                 what your agents used
