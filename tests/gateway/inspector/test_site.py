@@ -222,7 +222,10 @@ def test_a_title_that_is_not_valid_unicode_is_shown(tmp_path: Path) -> None:
         with visit(None, [tmp_path / "files"], tmp_path / "cache") as made:
             for path in ("/inspector", "/inspector/sessions", "/inspector/lab", "/inspector/live"):
                 made.get(path)
-            assert "half ⟨U+D83D⟩ alone" in made.get("/inspector/sessions")
+            # a title is what the store would have of it; the folder is the file's own
+            shown = made.get("/inspector/sessions")
+            assert "half \ufffd alone" in shown
+            assert "⟨U+DC00⟩" in shown
         assert b"whole" in (tmp_path / "cache" / "usage.cache").read_bytes()
 
 
