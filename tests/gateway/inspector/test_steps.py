@@ -67,7 +67,7 @@ def compacted(request: pytest.FixtureRequest) -> Iterator[tuple[Store, SessionIn
             session.append(*messages[number * quarter : stop])
             session.used({"prompt_tokens": internals(session).engine.estimate() + 5_000})
             if number < 3:
-                session.compact(force=True, target_tokens=60 * stop)  # too little for all turns
+                session.compact(force=True, target_tokens=45 * stop)  # too little for all turns
         yield store, session.info
 
 
