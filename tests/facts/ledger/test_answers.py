@@ -12,7 +12,7 @@ from foldaway.facts.dialogue.statements import due_later
 from foldaway.facts.languages import Language, phrases_for
 from foldaway.facts.ledger import Around, Ledger, summarize
 from foldaway.facts.reading import FactReader, LogReading
-from foldaway.facts.summary import BRIEF_NOTE, parse_summary
+from foldaway.facts.summary import parse_summary
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import Estimator, Message, ToolResult
 
@@ -62,18 +62,6 @@ def test_what_an_older_summary_tells_as_settled_stays(ledger_of: LedgerOf) -> No
     text = told(ledger_of(*later(80)), carried=older)
     for words in ("EDIT src/loader.py:45", "Chose httpx because", "eu-west-1"):
         assert text.count(words) == 1
-
-
-@each_row("language", get_args(Language))
-def test_a_record_says_once_that_no_model_made_it(ledger_of: LedgerOf, language: Language) -> None:
-    """Also if it goes on from one that said so, in another language or in few words."""
-    notes = (phrases_for(language).made_without_model, BRIEF_NOTE)
-    for note in notes:
-        older = f"## Critical context\n- eu-west-1 has the bucket.\n- {note}\n"
-        text = told(ledger_of(*later(6)), carried=older)
-        assert "eu-west-1 has the bucket." in text
-        assert text.count(note) == (note == phrases_for("en").made_without_model)
-        assert text.count(phrases_for("en").made_without_model) == 1
 
 
 def test_a_long_request_is_no_question_with_an_answer(ledger_of: LedgerOf) -> None:

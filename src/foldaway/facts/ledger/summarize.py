@@ -37,7 +37,6 @@ from foldaway.facts.summary import (
     BRIEF_NOTE,
     FILE,
     MUST,
-    NOTES_WITHOUT_MODEL,
     REPORT,
     RULE,
     Entry,
@@ -256,11 +255,7 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
             if rule.text not in told:
                 made.put("constraints", rule.text, ask.source, RULE - 1)
     for section in _SETTLED_SECTIONS if not around.brief else ():
-        rows = [
-            replace(row, weight=_SETTLED - 0.25)
-            for row in carried.sections.get(section, ())
-            if row.text not in NOTES_WITHOUT_MODEL
-        ]
+        rows = [replace(row, weight=_SETTLED - 0.25) for row in carried.sections.get(section, ())]
         made.fill(section, rows, around.room_chars * _CARRIED_SHARE)
 
 
