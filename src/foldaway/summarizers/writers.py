@@ -49,8 +49,15 @@ class NativeCompaction(SettingsStruct, frozen=True, kw_only=True):
         return ""
 
 
-_VENDORS = (("claude", "anthropic"), ("gpt", "openai"), ("o1", "openai"), ("o3", "openai"),
-            ("o4", "openai"), ("chatgpt", "openai"), ("codex", "openai"))  # fmt: skip
+_VENDORS = (
+    ("claude", "anthropic"),
+    ("gpt", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("chatgpt", "openai"),
+    ("codex", "openai"),
+)
 """Whose models have names that begin so: the only ones that are asked at a vendor's own address."""
 
 
