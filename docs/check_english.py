@@ -1,7 +1,5 @@
-"""Refuse the habits that docs/english.toml lists, in README.md, docs/, public docstrings, and all
-docstrings and comments of the packages that it names.
-
-Help texts are part of docs/cli/, which a test compares with the program.
+"""Refuse the habits that docs/english.toml lists, in README.md, docs/, the help of every command,
+public docstrings, and all docstrings and comments of the packages that it names.
 """
 
 from __future__ import annotations
@@ -9,6 +7,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import runpy
 import sys
 import tokenize
 import tomllib
@@ -40,7 +39,11 @@ def main() -> int:
 
 def texts() -> Iterator[tuple[str, int, str]]:
     """Yield each text with the name of its file and its first line."""
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    make_docs = runpy.run_path(str(ROOT / "docs" / "make_docs.py"))
+    for path in make_docs["contexts"]():
+        yield f"foldaway {path} --help", 1, make_docs["command_help"](path)
+    yield "the shared options", 1, make_docs["shared_help"]()
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         name = path.relative_to(ROOT).as_posix()
         if name not in GENERATED:
             yield name, 1, path.read_text(encoding="utf-8")

@@ -1,4 +1,7 @@
-"""Write what the documentation takes from the program: help texts and pictures of real output."""
+"""Write what the documentation takes from the program: records and pictures of real output.
+
+The site takes the help texts as well; they are not in the repository.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from foldaway.transcript import Text as TextPart
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 100
-BLOCK = re.compile(r"(<!-- help: ?([a-z ]*) -->\n```text\n).*?(```\n<!-- end -->)", re.DOTALL)
+HELP = re.compile(r"^<!-- help: ?([a-z ]*) -->$", re.MULTILINE)
 RECORD = re.compile(
     r"(<!-- record: (\S+) (\d+) (\d+) -->\n````text\n).*?(````\n<!-- end -->)", re.DOTALL
 )
@@ -40,8 +43,6 @@ FONT = re.compile(r"@font-face \{\{.*?\}\}", re.DOTALL)
 
 def main() -> None:
     """Write everything."""
-    for page in help_pages():
-        page.write_text(with_help(page.read_text()))
     page = ROOT / "docs" / "summaries.md"
     page.write_text(with_records(page.read_text()))
     with tempfile.TemporaryDirectory() as scratch:
@@ -50,8 +51,8 @@ def main() -> None:
         repair = ("repair", "examples/broken-chat.json", "-o", out)
         picture("repair", *repair, hide=(out, "mended.json"))
         small = os.path.join(scratch, "small.json")
-        compress = ("compress", "examples/session.json.gz", "-o", small, "--target-tokens", "12000")
-        picture("compress", *compress, hide=(small, "small.json"))
+        compact = ("compact", "examples/session.json.gz", "-o", small, "--target-tokens", "12000")
+        picture("compact", *compact, hide=(small, "small.json"))
         picture("inspect", "inspect", "examples/session.json.gz")
         home = Path(scratch, "home")
         for name in (".claude", ".codex", ".gemini"):
@@ -69,13 +70,13 @@ def help_pages() -> list[Path]:
 
 
 def with_help(page: str) -> str:
-    """Return the page with the help of each command between its markers."""
+    """Return the page with the help of each command in place of its marker."""
 
     def block(match: re.Match[str]) -> str:
-        text = shared_help() if match[2] == SHARED else command_help(match[2])
-        return f"{match[1]}{text}\n{match[3]}"
+        text = shared_help() if match[1] == SHARED else command_help(match[1])
+        return f"```text\n{text}\n```"
 
-    return BLOCK.sub(block, page)
+    return HELP.sub(block, page)
 
 
 def with_records(page: str) -> str:

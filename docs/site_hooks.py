@@ -1,25 +1,21 @@
-"""What the site needs beside `docs/`: pages from elsewhere in the repository, links by titles,
-lists as GitHub shows them, and a check that no page loads anything from another host.
+"""What the site needs beside `docs/`: pages from elsewhere in the repository, the help texts of the
+program, links by titles, lists as GitHub shows them, and a check that no page loads anything from
+another host.
 
-MkDocs is imported only by what it calls: tests/test_docs.py reads this file without it.
+MkDocs and the program are imported only by what needs them: tests/test_docs.py reads this file.
 """
 
 from __future__ import annotations
 
 import re
+import runpy
+from functools import cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-OUTSIDE = (
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "README.md",
-    "SECURITY.md",
-    "bench/README.md",
-    "examples/*.*",
-)
+OUTSIDE = ("CHANGELOG.md", "README.md", "SECURITY.md", "examples/*.*")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)([^)]*\))")
 FENCE = re.compile(r" *`{3,}")
 TITLE = re.compile(r"^# (.*)$", re.MULTILINE)
@@ -54,11 +50,20 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         is_path = re.fullmatch(rf"\S*{re.escape(PurePosixPath(target).name)}", match[1])
         text = title_of(file) if file and is_path else match[1]
         shown = relpath(target, PurePosixPath(here).parent) if file else match[2]
-        if file is None and (ROOT / target).is_file():  # notes on measurements stay in the source
-            shown = f"{config['extra']['source']}/{target}"
+        for source in (target, f"docs/{target}") if file is None else ():
+            if (ROOT / source).is_file():  # what is for contributors stays in the source
+                shown = f"{config['extra']['source']}/{source}"
         return f"[{text}]({shown}{match[3]}"
 
+    if "<!-- help:" in markdown:
+        markdown = make_docs()["with_help"](markdown)
     return deepen_lists(LINK.sub(link, markdown))
+
+
+@cache
+def make_docs() -> dict[str, Any]:
+    """Return what `docs/make_docs.py` has."""
+    return runpy.run_path(str(ROOT / "docs" / "make_docs.py"))
 
 
 def title_of(file: Any) -> str:

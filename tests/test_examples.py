@@ -408,6 +408,6 @@ def test_the_figures_and_the_picture_of_the_readme_are_of_today() -> None:
     assert f"{report.tokens_before:,} tokens, becomes {report.tokens_after:,} in" in page
     assert f"# {report.headline}\n" in page
     assert report.headline in (ROOT / "docs" / "compaction.md").read_text()
-    drawn = (ROOT / "docs" / "pictures" / "compress.svg").read_text()
+    drawn = (ROOT / "docs" / "pictures" / "compact.svg").read_text()
     smaller = compress(session, target_tokens=12_000).report.headline
     assert smaller in html.unescape(drawn).replace("\xa0", " ")

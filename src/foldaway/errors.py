@@ -198,7 +198,7 @@ class UnknownReference(FoldawayError):
 
 
 class CannotUndo(FoldawayError):
-    """An output that is not what the compression wrote; nothing was changed."""
+    """An output that is not what the compaction wrote; nothing was changed."""
 
     def __init__(self, what: str, remedy: str) -> None:
         self.what = what

@@ -51,7 +51,7 @@ def test_where_the_package_is_missing_the_extra_is_named() -> None:
 @pytest.mark.slow
 def test_the_package_is_imported_only_when_it_is_asked() -> None:
     """It brings a validation library and an HTTP client: nobody pays for it unasked."""
-    code = "import sys, foldaway.cli.compress; print('genai_prices' in sys.modules)"
+    code = "import sys, foldaway.cli.compact; print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

@@ -150,18 +150,18 @@ def test_help_groups_the_commands(foldaway: Any) -> None:
     assert all(foldaway(name, "--help").code == 0 for name in hidden)
 
 
-def test_the_help_in_the_documents_is_the_help_of_the_program() -> None:
-    """Every command is there once, with an example; `make docs` writes it again."""
+def test_every_command_has_its_place_in_the_documents_and_an_example() -> None:
+    """`make docs` puts its help there."""
     make_docs = runpy.run_path(str(ROOT / "docs" / "make_docs.py"))
-    found: list[tuple[str, str]] = []
-    for path in make_docs["help_pages"]():
-        page = path.read_text()
-        assert make_docs["with_help"](page) == page
-        found += [(one[2], one[0].split("\n", 3)[3]) for one in make_docs["BLOCK"].finditer(page)]
-    blocks = dict(found)
-    assert sorted(name for name, _ in found) == sorted(["", make_docs["SHARED"], *_paths()])
-    without = [path for path in _paths() if f"foldaway {path}" not in blocks[path]]
+    pages = [page.read_text() for page in make_docs["help_pages"]()]
+    found = [name for page in pages for name in make_docs["HELP"].findall(page)]
+    assert sorted(found) == sorted(["", make_docs["SHARED"], *_paths()])
+    helps = {path: make_docs["command_help"](path) for path in _paths()}
+    below = {path: text.partition("\n")[2] for path, text in helps.items()}
+    without = [path for path, text in below.items() if f"foldaway {path}" not in text]
     assert without == ["lab strategies"]
+    page = make_docs["with_help"]("<!-- help: undo -->\n")
+    assert page == f"```text\n{helps['undo']}\n```\n"
 
 
 def test_the_commands_of_a_group_are_on_its_page() -> None:

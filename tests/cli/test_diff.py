@@ -61,6 +61,20 @@ def test_a_compression_is_told_from_its_two_files(foldaway: Any, put: Any, tmp_p
     assert "ask 1" not in text
 
 
+def test_a_compacted_file_is_told_from_what_it_was(foldaway: Any, put: Any, tmp_path: Path) -> None:
+    """The same as of the two files, from the originals beside it; without them the remedy."""
+    before, after = put("before.json", talk(*["words " * 200] * 30)), tmp_path / "after.json"
+    assert foldaway("compact", before, "-o", after, "--target-tokens", 900).code == 0
+    (both,) = foldaway("diff", "--json", before, after).reports
+    (alone,) = foldaway("diff", "--json", after).reports
+    assert alone == both | {"before": str(after)}
+    assert both["folded"]
+    seen = foldaway("diff", before)
+    assert (seen.code, seen.out) == (2, b"")
+    assert "before.json.originals.jsonl is next to it" in seen.err
+    assert "--views is for a stored session" in foldaway("diff", after, "--views", 0, 1).err
+
+
 def test_files_of_two_dialects_are_refused(foldaway: Any, put: Any) -> None:
     """Comparing payloads of two formats says nothing."""
     other = [{"role": "user", "parts": [{"text": "a"}]}]

@@ -183,12 +183,12 @@ def test_a_kept_session_is_compacted_by_its_provider_too(
     """The item stands in the view as it came, and after undo nothing of it is left."""
     (taken,) = foldaway("import", file, "--json").reports
     session = taken["sessions"][0]["session"]
-    seen = foldaway("sessions", "compact", session, "--json", *flags(who, server))
+    seen = foldaway("compact", session, "--json", *flags(who, server))
     (report,) = seen.reports
     assert (seen.code, report["summary_source"]["source"]) == (0, "native"), report
     shown = foldaway("sessions", "export", session, "--view").text
     assert '"type":"compaction"' in shown
-    assert foldaway("sessions", "undo", session).code == 0
+    assert foldaway("undo", session).code == 0
     assert '"compaction"' not in foldaway("sessions", "export", session, "--view").text
-    refused = foldaway("sessions", "compact", session, "--focus", "x", *flags(who, server))
+    refused = foldaway("compact", session, "--focus", "x", *flags(who, server))
     assert (refused.code, "exclude each other" in refused.err) == (2, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -184,12 +185,14 @@ def test_a_command_that_is_mistyped_is_named(foldaway: Any, called: str, meant: 
     assert f"(did you mean {meant}" in seen.err
 
 
-def test_compact_is_another_name_of_compress(foldaway: Any) -> None:
-    """It is not listed, and only at the top: `sessions compact` is a command of its own."""
-    assert foldaway("compact", "--help").out.replace(b"compact [", b"compress [") == (
-        foldaway("compress", "--help").out
-    )
-    assert b"\n  compact " not in foldaway("--help").out
+@each_row("alias", ["compress", "sessions compact", "sessions undo", "sessions diff"])
+def test_another_name_of_a_command_works_and_is_not_listed(foldaway: Any, alias: str) -> None:
+    """One verb: `compact`, `undo` and `diff` take a file or a session."""
+    *group, name = alias.split()
+    command = name.replace("compress", "compact")
+    shown = foldaway(*group, name, "--help").text
+    assert shown.split("\n", 1)[1] == foldaway(command, "--help").text.split("\n", 1)[1]
+    assert not re.search(rf"^  {name} ", foldaway(*group, "--help").text, re.M)
 
 
 @pytest.mark.slow

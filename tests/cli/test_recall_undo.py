@@ -129,6 +129,13 @@ def test_undo_gives_the_file_back(foldaway: Any, source: Path, out: Path) -> Non
     assert "nothing to undo" in again.err
 
 
+def test_undo_of_a_file_is_told_to_programs(foldaway: Any, source: Path, out: Path) -> None:
+    """One object: the files, what was appended since, and how many can still be undone."""
+    (row,) = foldaway("undo", out, "--json").reports
+    assert row == {"file": str(out), "output": str(out), "appended": 0, "left": 0}
+    assert out.read_bytes() == source.read_bytes()
+
+
 def test_undo_goes_back_one_step_at_a_time(foldaway: Any, source: Path, out: Path) -> None:
     """Twice compressed, twice undone."""
     between = out.read_bytes()
@@ -159,7 +166,7 @@ def test_undo_refuses_an_output_that_was_edited(foldaway: Any, out: Path) -> Non
     before, originals = out.read_bytes(), Path(f"{out}.originals.jsonl").read_bytes()
     seen = foldaway("undo", out)
     assert (seen.code, seen.out) == (2, b"")
-    assert "edited after the compression" in seen.err
+    assert "edited after the compaction" in seen.err
     assert seen.err.count("\n") == 1
     assert out.read_bytes() == before
     assert Path(f"{out}.originals.jsonl").read_bytes() == originals

@@ -18,17 +18,19 @@ from foldaway.stores.values import Lease, TurnUsage
 
 pytestmark = pytest.mark.usefixtures("home")
 ROOT = Path(__file__).resolve().parents[2]
+TOP = ("compact", "undo", "diff", "search", "recall")
+"""Commands at the top that take a session."""
 
 
 @pytest.fixture
 def compacted(foldaway: Any, talked: str) -> str:
     """The session, compacted once."""
-    done = foldaway("sessions", "compact", talked, "--context-length", 8000, "--json")
+    done = foldaway("compact", talked, "--context-length", 8000, "--json")
     assert done.reports[0]["status"] == "compacted"
     return talked
 
 
-@pytest.mark.parametrize("name", [*(f"sessions {name}" for name in COMMANDS), "search", "recall"])
+@pytest.mark.parametrize("name", [*(f"sessions {name}" for name in COMMANDS), *TOP])
 def test_without_a_store_the_remedy_is_said(foldaway: Any, home: Path, name: str) -> None:
     """Exit 1, one sentence with `foldaway import`, and no store is made."""
     given = {"list": [], "tidy": [], "backup": ["b.db"], "title": ["x", "t"], "goal": ["x", "t"],
@@ -131,10 +133,10 @@ def test_sessions_rotate_where_the_settings_say_so(foldaway: Any, put: Any, tmp_
                 for at in range(40)]  # fmt: skip
     (done,) = foldaway("import", put("r.json", messages), "--json").reports
     parent = done["sessions"][0]["session"]
-    (told,) = foldaway("sessions", "compact", parent, "--context-length", 6000, "--json").reports
+    (told,) = foldaway("compact", parent, "--context-length", 6000, "--json").reports
     assert (told["status"], told["previous"]) == ("compacted", parent)
     assert told["session"] != parent
-    again = foldaway("sessions", "compact", parent, "--context-length", 6000)
+    again = foldaway("compact", parent, "--context-length", 6000)
     assert again.code == 0
     assert "compression" in foldaway("sessions", "tree", parent).text
 
@@ -150,17 +152,17 @@ def test_show_without_usage(foldaway: Any, talked: str) -> None:
 def test_compact_shows_what_became_of_it_and_undo_takes_it_back(foldaway: Any, talked: str) -> None:
     """The log never changes; the picture has both."""
     before = foldaway("sessions", "export", talked).out
-    seen = foldaway("sessions", "compact", talked, "--context-length", 8000)
+    seen = foldaway("compact", talked, "--context-length", 8000)
     assert seen.code == 0
     assert "view 0 to view 1" in seen.text
     assert "folded" in seen.text
     assert "recall one: foldaway recall fa-" in seen.text
     assert foldaway("sessions", "export", talked).out == before
     assert foldaway("sessions", "export", talked, "--view").out != before
-    undone = foldaway("sessions", "undo", talked)
+    undone = foldaway("undo", talked)
     assert undone.text == f"{talked[-8:]}: compaction 1 is undone; it shows its log as it is\n"
     assert foldaway("sessions", "export", talked, "--view").out == before
-    again = foldaway("sessions", "undo", talked)
+    again = foldaway("undo", talked)
     assert (again.code, again.out) == (2, b"")
     assert "no compaction to undo" in again.err
 
@@ -171,31 +173,43 @@ def test_a_session_that_somebody_else_compacts_is_exit_code_3(
     """Who is at it is said, and nothing changes."""
     with open_store(home / "foldaway" / "sessions") as store:
         assert isinstance(store.acquire(talked, "another host pid 7", 60.0), Lease)
-        seen = foldaway("sessions", "compact", talked, "--context-length", 8000)
+        seen = foldaway("compact", talked, "--context-length", 8000)
     assert seen.code == 3
     assert "nothing changed (already running): another host pid 7" in seen.text
 
 
 def test_a_second_compaction_starts_from_the_first(foldaway: Any, compacted: str) -> None:
     """The picture names the view that it started from."""
-    seen = foldaway("sessions", "compact", compacted, "--context-length", 5000, "--keep-last", 1)
+    seen = foldaway("compact", compacted, "--context-length", 5000, "--keep-last", 1)
     assert (seen.code, "view 1 to view 2" in seen.text) == (0, True)
 
 
 def test_compact_only_where_it_is_due(foldaway: Any, talked: str) -> None:
     """Below the threshold nothing changes, and why is said."""
-    seen = foldaway("sessions", "compact", talked, "--if-due", "--context-length", 200_000)
+    seen = foldaway("compact", talked, "--if-due", "--context-length", 200_000)
     assert seen.code == 0
     assert "nothing changed (below threshold)" in seen.text
-    (told,) = foldaway(
-        "sessions", "compact", talked, "--if-due", "--context-length", 6000, "--json"
-    ).reports
+    (told,) = foldaway("compact", talked, "--if-due", "--context-length", 6000, "--json").reports
     assert (told["status"], told["context_length_source"]) == ("compacted", "given")
+
+
+def test_a_copy_of_a_session_is_compacted_and_the_session_is_not(
+    foldaway: Any, talked: str, tmp_path: Path
+) -> None:
+    """With -o or --preview; what is for files alone is refused without."""
+    out, before = tmp_path / "small.json", foldaway("sessions", "export", talked).out
+    seen = foldaway("compact", talked, "-o", out, "--target-tokens", 500)
+    assert (seen.code, out.exists()) == (0, True)
+    assert foldaway("compact", talked, "--preview", "--target-tokens", 500).code == 0
+    refused = foldaway("compact", talked, "--target-tokens", 500)
+    assert (refused.code, refused.out) == (2, b"")
+    assert "--target-tokens is for a file, or with -o for a copy of the session" in refused.err
+    assert foldaway("sessions", "export", talked, "--view").out == before
 
 
 def test_recall_gives_the_bytes_of_a_session(foldaway: Any, compacted: str) -> None:
     """A line for each message, as the log has them."""
-    (told,) = foldaway("sessions", "diff", compacted, "--json").reports
+    (told,) = foldaway("diff", compacted, "--json").reports
     assert told["folded"] > 0
     shown = foldaway("sessions", "export", compacted, "--view").text
     start = shown.index("fa-")
@@ -219,23 +233,23 @@ def test_recall_of_what_nobody_gave_out(foldaway: Any, talked: str) -> None:
 
 def test_diff_is_of_the_last_compaction_or_of_two_views(foldaway: Any, compacted: str) -> None:
     """By number; a number that is none is refused with those that are."""
-    (last,) = foldaway("sessions", "diff", compacted, "--json").reports
-    (named,) = foldaway("sessions", "diff", compacted, "--views", 0, 1, "--json").reports
+    (last,) = foldaway("diff", compacted, "--json").reports
+    (named,) = foldaway("diff", compacted, "--views", 0, 1, "--json").reports
     assert last == named
     assert (last["messages_before"], last["before"]) == (41, "view 0")
-    (none,) = foldaway("sessions", "diff", compacted, "--views", 1, 1, "--json").reports
+    (none,) = foldaway("diff", compacted, "--views", 1, 1, "--json").reports
     assert none["folded"] == none["added"] == 0
-    wrong = foldaway("sessions", "diff", compacted, "--views", 0, 7)
+    wrong = foldaway("diff", compacted, "--views", 0, 7)
     assert wrong.code == 2
     assert "there are 0, 1" in wrong.err
-    shown = foldaway("sessions", "diff", compacted).text
+    shown = foldaway("diff", compacted).text
     assert "before" in shown
     assert foldaway("recall", shown.split("foldaway recall ")[1].split()[0]).code == 0
 
 
 def test_diff_without_a_compaction(foldaway: Any, talked: str) -> None:
     """Exit 1, and why."""
-    seen = foldaway("sessions", "diff", talked)
+    seen = foldaway("diff", talked)
     assert seen.code == 1
     assert "no compaction" in seen.err
 
@@ -430,8 +444,8 @@ def test_a_place_that_is_not_there_is_said(foldaway: Any, talked: str) -> None:
 
 def test_a_view_that_was_undone_is_called_so(foldaway: Any, compacted: str) -> None:
     """What an undo went back behind is no step on the way to what is shown."""
-    foldaway("sessions", "undo", compacted)
-    foldaway("sessions", "compact", compacted, "--context-length", 8000, "--keep-last", 2)
+    foldaway("undo", compacted)
+    foldaway("compact", compacted, "--context-length", 8000, "--keep-last", 2)
     (told,) = foldaway("sessions", "show", compacted, "--json").reports
     assert [(step["current"], step["undone"]) for step in told["steps"]] == [
         (False, True), (True, False),
@@ -444,7 +458,7 @@ def test_the_goal_stands_in_the_summary(foldaway: Any, talked: str) -> None:
     goal = "Alle 41 Tests von pärser.py   laufen — ohne `sleep`"
     foldaway("sessions", "goal", talked, goal)
     for kept in (4, 2):
-        foldaway("sessions", "compact", talked, "--context-length", 8000, "--keep-last", kept)
+        foldaway("compact", talked, "--context-length", 8000, "--keep-last", kept)
         shown = foldaway("sessions", "export", talked, "--view", "--to", "markdown").text
         assert f"- {goal}\n" in shown
 

@@ -36,13 +36,13 @@ of Claude Code 14 % of its bill (`python bench/bills.py`)."""
 _EARLY_SUMMARY = 0.4
 """Of the room of an early compaction, what a summary may have."""
 PRESSURE = 0.85
-"""Share of the threshold at which a warning is due (docs/coverage.md, A3)."""
+"""Share of the threshold at which a warning is due (tests/coverage.md, A3)."""
 LEAST_SAVING = 0.10
-"""A compaction that saves a smaller share counts as ineffective (docs/coverage.md, A24)."""
+"""A compaction that saves a smaller share counts as ineffective (tests/coverage.md, A24)."""
 _SMALL_WINDOW = 0.85
-"""Share of a window that is not larger than the floor (docs/coverage.md, A10)."""
+"""Share of a window that is not larger than the floor (tests/coverage.md, A10)."""
 _SUMMARY_SHARE = 0.20
-"""Of what is folded, what its summary may have (docs/coverage.md, A13)."""
+"""Of what is folded, what its summary may have (tests/coverage.md, A13)."""
 _SUMMARY_LEAST = 2_000
 """A summary may have this much however little is folded, unless its most is less."""
 _SUMMARY_WINDOW = 0.05

@@ -25,10 +25,10 @@ GROUPS = {
         "brief": "Print the record of a session, or open another agent with it.",
     },
     "Shrink": {
-        "compress": "Make a transcript smaller; the originals can be restored.",
-        "undo": "Restore a transcript as it was before it was compressed.",
+        "compact": "Make a transcript or session smaller; the originals can be restored.",
+        "undo": "Restore a transcript or session as it was before its last compaction.",
         "recall": "Print the originals behind a reference.",
-        "diff": "Show what happened to each message.",
+        "diff": "Show what a compaction did to every message.",
         "reduce": "Shrink a log, diff or JSON to a token budget.",
         "redact": "Write a text without its secrets.",
     },
@@ -40,7 +40,7 @@ GROUPS = {
     },
     "Keep": {
         "import": "Import the sessions of other agents on this machine.",
-        "sessions": "List, show, compact, undo, export and delete stored sessions.",
+        "sessions": "List, show, branch, export and delete stored sessions.",
         "search": "Find a text in all past sessions, or in a file of originals.",
         "memory": "List, add, edit, remove, search and restore what is remembered.",
         "config": "Show, write and check settings, and trust those of a folder.",
@@ -70,7 +70,6 @@ GROUPS = {
 """Under each heading of the help, the name of a command and what it does; those under none are not
 listed: other commands name them, or programs call them."""
 _FILES = {
-    "diff": "inspect",
     "hook": "follow",
     "import": "import_sessions",
     "open": "serve",
@@ -80,15 +79,12 @@ _FILES = {
     "run": "run_agent",
     "simulate": "plan",
     "statusline": "watch",
-    "undo": "originals",
+    "undo": "diff",
     "uninstall": "install",
 }
 """The file of a command, if it is not named like the command."""
 _FUNCTIONS = {"import": "import_sessions", "open": "open_inspector"}
 """Of commands that are words of Python."""
-_ALIASES = {"compact": "compress"}
-"""Other names of commands, which help does not list."""
-
 NOT_DONE = 3
 """What was asked for was tried and did not happen, as with a summarizer that does not answer."""
 INTERRUPTED = 130
@@ -212,17 +208,21 @@ class CommandGroup(click.Group):
 
 
 class LazyGroup(CommandGroup):
-    """A group that imports a command only when it is called or asked for its options."""
+    """A group that imports a command only when it is called or asked for its options.
+
+    Help does not list `aliases`: other names of commands at the top.
+    """
 
     def __init__(
         self,
         *args: Any,
         groups: Mapping[str, Mapping[str, str]],
         load: Callable[[str], object],
+        aliases: Mapping[str, str],
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self._groups, self._load = groups, load
+        self._groups, self._load, self._aliases = groups, load, aliases
         self._names = {name: does for group in groups.values() for name, does in group.items()}
 
     def headings(self, ctx: click.Context) -> Mapping[str, Iterable[str]]:
@@ -236,8 +236,8 @@ class LazyGroup(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, imported now."""
         found = self._load(cmd_name) if cmd_name in self._names else None
-        if found is None and ctx.parent is None and cmd_name in _ALIASES:
-            return self.get_command(ctx, _ALIASES[cmd_name])
+        if found is None and cmd_name in self._aliases:
+            found = load_command(self._aliases[cmd_name])
         return found if isinstance(found, click.Command) else None
 
     def sentence(self, name: str) -> str:
@@ -245,7 +245,8 @@ class LazyGroup(CommandGroup):
         return self._names[name]
 
 
-def _load(name: str) -> object:
+def load_command(name: str) -> object:
+    """Return a command at the top by its name."""
     if name == "completion":
         return completion
     module = import_module(f"foldaway.cli.{_FILES.get(name, name)}")
@@ -286,7 +287,8 @@ def version_of(package: str) -> str:
 @click.group(
     cls=LazyGroup,
     groups=GROUPS,
-    load=_load,
+    load=load_command,
+    aliases={"compress": "compact"},
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
@@ -315,7 +317,7 @@ def version_of(package: str) -> str:
 )
 @click.pass_context
 def foldaway(context: click.Context, as_json: bool) -> int:
-    """Check, repair, compress and keep the conversations of LLM agents.
+    """Check, repair, compact and keep the conversations of LLM agents.
 
     Without a command it shows what the agents on this machine used and what could be saved. Nothing
     is imported, and nothing is sent.
@@ -324,7 +326,7 @@ def foldaway(context: click.Context, as_json: bool) -> int:
     foldaway                                 what your agents used
     foldaway import                          import the sessions of your agents
     foldaway search "cannot use"             find a text in all of them
-    foldaway compress session.json -o small.json
+    foldaway compact session.json -o small.json
     foldaway check session.json              is it a list that the provider accepts?
     foldaway repair session.json -o out.json repair it without inventing content
     foldaway convert session.json --to anthropic -o out.json

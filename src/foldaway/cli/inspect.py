@@ -8,37 +8,22 @@ from typing import Any
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway.cli import say
-from foldaway.cli.conversation import read_given, read_input
+from foldaway.cli.conversation import read_given
 from foldaway.cli.draw import BAR_COLUMNS, Picture, Piece, saving, size
-from foldaway.cli.files import STANDARD, label, shorten
+from foldaway.cli.files import shorten
 from foldaway.cli.inputs import (
     COUNT,
     FILE,
     Input,
-    dialect_option,
-    json_option,
     options,
     print_json,
-    reading,
     reading_options,
     row_of,
     usage_error,
 )
 from foldaway.cli.settings import Window, budget_of, settings_from, settings_options, window_for
 from foldaway.config import Settings
-from foldaway.engine import (
-    Comparison,
-    Copies,
-    Inspection,
-    Long,
-    ViewDifference,
-    compare,
-    difference,
-    inspect_transcript,
-)
-from foldaway.errors import NotReadable
-from foldaway.facts import recognize
+from foldaway.engine import Comparison, Copies, Inspection, Long, ViewDifference, inspect_transcript
 from foldaway.transcript import Estimator
 
 SHOWN_TRANSCRIPTS = 5
@@ -193,52 +178,6 @@ def _duplicates(picture: Picture, rows: Sequence[Copies]) -> None:
         count, tool = f"×{len(row.positions):,}", shorten(row.tool)
         lines.append((f"{row.tokens:,}", count, tool, f"{places}{more}"))
     picture.table("rfff", lines, indent=4)
-
-
-@click.command()
-@click.argument("before", type=FILE)
-@click.argument("after", type=FILE)
-@dialect_option
-@json_option
-def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
-    """Show what happened to each message.
-
-    BEFORE and AFTER each contain one transcript of the same dialect. Kept messages have the same
-    payload; rewritten ones are recognized by their ids or last words. The other messages of
-    BEFORE were folded, the other messages of AFTER were added. Tokens are estimates.
-
-    \b
-    foldaway diff session.json small.json
-    """
-    if before == after == STANDARD:
-        raise click.UsageError("Only one of the two can be standard input")
-    sides: list[Input] = []
-    for name in (before, after):
-        with reading(name, as_json=as_json):
-            sides.append(_read_one(name, dialect))
-    old, new = (side.transcripts[0] for side in sides)
-    if old.dialect != new.dialect:
-        return say(
-            f"{label(before)} is {old.dialect} and {label(after)} is {new.dialect}; convert one of "
-            "them first, or name both with --dialect"
-        )
-    made = difference(recognize(old.messages), recognize(new.messages))
-    comparison = compare((before, after), (old, new), made)
-    if as_json:
-        print_json(comparison)
-    else:
-        picture = Picture()
-        show_comparison(picture, [picture.heading(sides[1], "ok")], comparison, made)
-    return 0
-
-
-def _read_one(name: str, dialect: str | None) -> Input:
-    given = read_input(name, None, dialect)
-    if len(given.records) > 1:
-        raise NotReadable(
-            f"holds {len(given.records):,} transcripts", remedy="give files with one each"
-        )
-    return given
 
 
 def show_comparison(

@@ -1,23 +1,11 @@
-"""`foldaway undo`, and the file of originals that a compression writes."""
+"""The file of originals that a compaction writes beside its output."""
 
 from __future__ import annotations
 
 import os
 
-import click
-
-from foldaway.cli import say
-from foldaway.cli.files import (
-    STANDARD,
-    check_writable,
-    label,
-    output_label,
-    read_bytes,
-    remove,
-    write_bytes,
-    write_output,
-)
-from foldaway.cli.inputs import FILE, PATH, input_limits, options
+from foldaway.cli.files import label, read_bytes, remove, write_bytes
+from foldaway.cli.inputs import input_limits
 from foldaway.dialects import Document
 from foldaway.engine import Generation, read_originals, write_originals
 from foldaway.engine import undo as undo_newest
@@ -35,55 +23,33 @@ def load_originals(name: str) -> tuple[Generation, ...]:
         raise error.at(label(name)) from None
 
 
-@click.command()
-@click.argument("out", type=PATH)
-@options(
-    ("-o --output FILE", FILE, "Where to write; OUT itself by default."),
-    ("--originals FILE", PATH, "Its originals; OUT.originals.jsonl by default."),
-)
-def undo(out: str, output: str | None, originals: str | None) -> int:
-    """Restore a transcript as it was before it was compressed.
-
-    The newest compression is undone and removed from the originals file, which is deleted with the
-    last one. Messages that were appended since stay at the end. If OUT was edited in another way,
-    nothing is written and the exit code is 2. With -o, OUT and its originals stay as they are.
-
-    \b
-    foldaway undo small.json
-    foldaway undo small.json -o session.json
+def undo_newest_of(
+    file: str, originals: str | None = None
+) -> tuple[bytes, tuple[Generation, ...], int]:
+    """Return a file as it was before its last compaction, the generations that are left, and how
+    many messages were appended since; raise if there was no compaction.
     """
-    held = originals or f"{out}{SUFFIX}"
-    target = output or out
-    check_writable(target)
+    held = originals or f"{file}{SUFFIX}"
+    limits = input_limits()
     try:
-        limits = input_limits()
-        now = Document.read(read_bytes(out, limits), limits=limits).source
+        now = Document.read(read_bytes(file, limits), limits=limits).source
     except NotReadable as error:
-        return say(f"{label(out)}: {error}")
+        raise error.at(label(file)) from None
     if originals is None and not os.path.exists(held):
-        return say(
-            f"{label(out)}: there is nothing to undo; no {label(held)} is next to it, name "
-            f"its originals with --originals"
+        raise NotReadable(
+            f"there is nothing to undo; no {label(held)} is next to it",
+            where=label(file),
+            remedy="name its originals with --originals",
         )
     try:
         undone = undo_newest(load_originals(held), now)
     except CannotUndo as error:
-        return say(f"{label(out)}: {error}")
-    write_output(target, undone.text, held)
-    if target != STANDARD and os.path.realpath(target) == os.path.realpath(out):
-        _keep(held, undone.generations)
-    elif target != STANDARD and undone.generations:
-        _keep(f"{target}{SUFFIX}", undone.generations)
-    kept = f", with {undone.appended:,} messages appended since" if undone.appended else ""
-    where, left = output_label(target), len(undone.generations)
-    more = f"; {left:,} earlier can be undone" if left else ""
-    click.echo(
-        f"restored as it was before the compression{kept}: {where}{more}", err=target == STANDARD
-    )
-    return 0
+        raise CannotUndo(f"{label(file)}: {error.what}", error.remedy) from None
+    return undone.text, undone.generations, undone.appended
 
 
-def _keep(name: str, generations: tuple[Generation, ...]) -> None:
+def keep_originals(name: str, generations: tuple[Generation, ...]) -> None:
+    """Write what is left of the originals; without any, remove their file."""
     if generations:
         write_bytes(name, write_originals(generations), private=True)
     else:

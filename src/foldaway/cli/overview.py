@@ -33,7 +33,7 @@ _WHY = {
 _FIRST = (
     ("foldaway run claude", "an agent inside its window"),
     ("foldaway install", "hooks and search for agents"),
-    ("foldaway compress FILE -o OUT", "make a conversation smaller"),
+    ("foldaway compact FILE -o OUT", "make a conversation smaller"),
     ("foldaway chat --demo", "see it work without a key"),
     ("foldaway import --help", "agents that it can read"),
     ("foldaway --help", "all commands"),

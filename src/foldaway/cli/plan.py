@@ -86,7 +86,7 @@ def plan(file: str, **given: Any) -> int:
 
     The answer is act, wait or cannot. A compaction is tried out and not written. What it breaks in
     the provider's cache and what the summary costs is put beside what it has cost so far to read
-    again what would be removed. The gateway decides in the same way; `foldaway compress` always
+    again what would be removed. The gateway decides in the same way; `foldaway compact` always
     acts, because you asked for it.
 
     \b

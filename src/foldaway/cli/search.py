@@ -31,7 +31,7 @@ _SORTS = click.Choice(["relevance", "newest", "oldest"])
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @options(
-    ("--originals FILE", FILE, "Search the originals that compress wrote, instead of sessions."),
+    ("--originals FILE", FILE, "Search the originals that compact wrote, instead of sessions."),
     ("--role ROLE", [str], "Only messages of user, assistant, tool or system."),
     ("--source AGENT", [str], "Only sessions of this agent."),
     ("--tool NAME", [str], "Only messages that call this tool or answer for it."),
@@ -55,7 +55,7 @@ def search(
     words in quotes of the shell are a phrase first; if no message has it, its words are looked for,
     and what a message lacks is named. Messages that compactions folded are found too. The best
     place of each lineage is printed, with the messages around it. With --originals the search is
-    in what `foldaway compress` folded or rewrote, the newest places first, ignoring case. The exit
+    in what `foldaway compact` folded or rewrote, the newest places first, ignoring case. The exit
     code is 1 if nothing is found.
 
     \b
@@ -188,7 +188,7 @@ def _show_snippet(picture: Picture, hit: Hit) -> None:
 @click.command()
 @click.argument("reference", metavar="REF")
 @options(
-    ("--originals FILE", FILE, "Look in the originals that compress wrote, instead of sessions."),
+    ("--originals FILE", FILE, "Look in the originals that compact wrote, instead of sessions."),
     ("--session ID", str, "Only references of this session.", ""),
 )
 @store_options

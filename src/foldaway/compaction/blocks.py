@@ -55,9 +55,9 @@ quarters of them and the last; chosen, more than would be taken."""
 _MOST_ROWS, _ROW_CHARS = 400, 1_200
 """Items of data, and the characters of one."""
 _SHORT_CHARS = 200
-"""An output of no more is not cut (docs/coverage.md, B6)."""
+"""An output of no more is not cut (tests/coverage.md, B6)."""
 _ARGUMENT_CHARS = 200
-"""Of a long text in a call's arguments, what stays with the call (docs/coverage.md, B8)."""
+"""Of a long text in a call's arguments, what stays with the call (tests/coverage.md, B8)."""
 _MOST_DATA_CHARS = 2_000_000
 """Of data; more is read as text. Chosen, to bound time and memory."""
 _LEAST_OF_TEXT = 0.2

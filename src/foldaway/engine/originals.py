@@ -1,4 +1,4 @@
-"""The originals file: what was compressed, as it was, one line for each compression.
+"""The originals file: what was compacted, as it was, one line for each compaction.
 
 Bytes and values in and out; the caller reads and writes the file. The newest generation comes
 last. A generation holds the whole input text, so every reference comes back byte for byte and an
@@ -41,7 +41,7 @@ class Placed(Struct, frozen=True):
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """One compression: the text before it, what it wrote, and the references that it gave out."""
+    """One compaction: the text before it, what it wrote, and the references that it gave out."""
 
     foldaway: str = _MARK
     version: int = VERSION
@@ -68,9 +68,9 @@ class OriginalHit(Struct, frozen=True):
 
 
 class Undone(Struct, frozen=True):
-    """The text before the newest compression, and the generations that are left.
+    """The text before the newest compaction, and the generations that are left.
 
-    `appended` counts the messages that were added after the compression and are kept.
+    `appended` counts the messages that were added after the compaction and are kept.
     """
 
     text: bytes
@@ -136,7 +136,7 @@ def add_generation(
 ) -> tuple[Generation, ...]:
     """Return the earlier generations and a new one; what they gave out keeps resolving.
 
-    An earlier compression of the same text is not kept twice: the new one takes its references.
+    An earlier compaction of the same text is not kept twice: the new one takes its references.
     """
     text = source.decode()
     document = Document.read(output, dialect=dialect or None)
@@ -220,7 +220,7 @@ def _covering(one: Generation, record: int) -> dict[int, str]:
 
 
 def undo(generations: Sequence[Generation], output: bytes) -> Undone:
-    """Return the text before the newest compression, with what was appended since.
+    """Return the text before the newest compaction, with what was appended since.
 
     `output` is the compressed file as it is now, decompressed. Raises `CannotUndo` if it is
     neither what was written nor that with messages appended.
@@ -253,13 +253,13 @@ def _find_appended(now: Transcript, marks: Sequence[str]) -> tuple[Message, ...]
     """Return the messages after those that were written, to be encoded from their payloads."""
     was, found = tuple(marks), _marks(now)
     if found[: len(was)] != was:
-        raise _refuse_edited("what the compression wrote was changed")
+        raise _refuse_edited("what the compaction wrote was changed")
     return tuple(replace(message, position=-1) for message in now.messages[len(was) - 1 :])
 
 
 def _refuse_edited(what: str) -> CannotUndo:
     return CannotUndo(
-        f"it was edited after the compression: {what}",
+        f"it was edited after the compaction: {what}",
         "nothing was written; single originals still come back with foldaway recall",
     )
 

@@ -15,7 +15,7 @@ Background: TypeAlias = Literal["", "being written", "ready"]
 _BY_PRICE: frozenset[Urgency] = frozenset(("early", "soft"))
 """At these a compaction is only made if it pays."""
 _MOST_INEFFECTIVE = 2
-"""Ineffective compactions in a row after which automatic ones wait (docs/coverage.md, A24)."""
+"""Ineffective compactions in a row after which automatic ones wait (tests/coverage.md, A24)."""
 _OPEN: frozenset[Reason] = frozenset(("", "below threshold"))
 """With these reasons nothing but the size speaks against a compaction."""
 

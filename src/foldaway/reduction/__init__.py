@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.reduction.fit import REDUCERS, Truncation, reduce_on_arrival, reduce_text
+    from foldaway.reduction.fit import Truncation, reduce_on_arrival, reduce_text
     from foldaway.reduction.kinds import body_start, detect_kind
     from foldaway.reduction.lines import Signs, plain, without_spaces
     from foldaway.reduction.markdown import fenced, render_result
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
-        "fit": "REDUCERS Truncation reduce_on_arrival reduce_text",
+        "fit": "Truncation reduce_on_arrival reduce_text",
         "kinds": "body_start detect_kind",
         "lines": "Signs plain without_spaces",
         "markdown": "fenced render_result",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from foldaway.usage.contents import (
         By,
         WindowPiece,
-        WindowTile,
         describe_largest,
         group_pieces,
         piece_of,
@@ -59,7 +58,7 @@ __getattr__ = import_later(
     __name__,
     {
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
-        "contents": "By WindowPiece WindowTile describe_largest group_pieces piece_of squarify",
+        "contents": "By WindowPiece describe_largest group_pieces piece_of squarify",
         "live": "LiveState SessionFile live_state usual_threshold window_for",
         "overviews": "Overview ReplayedSession overview",
         "reading": "Judgement UsageReader count_stored_session",

@@ -1,4 +1,4 @@
-"""`foldaway sessions`: a group whose commands are in four files, of which one is loaded."""
+"""`foldaway sessions`: a group whose commands are in five files, of which one is loaded."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ COMMANDS = {
     "tree": "Draw the lineage of a session.",
     "read": "Print a session: its first and last messages, or all of it.",
     "scroll": "Print the messages around a place of a session.",
-    "compact": "Compact a session now.",
-    "undo": "Undo the last compaction of a session.",
-    "diff": "Show what a compaction did to every message.",
     "branch": "Branch a session at a message.",
     "title": "Rename a session.",
     "goal": "Set the goal of a session.",
@@ -32,11 +29,11 @@ COMMANDS = {
 _FILES = {
     "browse": ("list", "tree", "read", "scroll", "export", "backup"),
     "show": ("show",),
-    "compact": ("compact", "diff", "tidy", "undo"),
+    "compact": ("tidy",),
     "erase": ("erase",),
     "change": ("branch", "title", "goal", "pin", "unpin", "delete"),
 }
-"""The commands of a file: those of `compact` load the engine, the others do not."""
+"""The commands of a file: that of `compact` loads the engine, the others do not."""
 
 
 def _load(name: str) -> object:
@@ -45,9 +42,14 @@ def _load(name: str) -> object:
     return getattr(import_module(f"foldaway.cli.sessions.{file}"), function)
 
 
-@click.group(cls=LazyGroup, groups={"Commands": COMMANDS}, load=_load)
+@click.group(
+    cls=LazyGroup,
+    groups={"Commands": COMMANDS},
+    load=_load,
+    aliases={"compact": "compact", "undo": "undo", "diff": "diff"},
+)
 def sessions() -> None:
-    """List, show, compact, undo, export and delete stored sessions.
+    """List, show, branch, export and delete stored sessions.
 
     A session is named by its id, by the beginning of it, or by the id that the agent gave it.
 

@@ -1,4 +1,4 @@
-"""`foldaway compress`: a smaller transcript, the originals beside it, and a picture of both."""
+"""`foldaway compact`: a smaller transcript, the originals beside it, and a picture of both."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from foldaway._core import Reference, Report, SummaryNote
 from foldaway.cli import NOT_DONE
-from foldaway.cli.conversation import read_given
+from foldaway.cli.conversation import is_newest_file, is_path, read_given
 from foldaway.cli.draw import Picture, saving, size
 from foldaway.cli.files import (
     STANDARD,
@@ -50,6 +51,7 @@ from foldaway.cli.settings import (
     window_for,
     writers_for,
 )
+from foldaway.cli.stores import place_options
 from foldaway.compaction import Options
 from foldaway.config import Settings, redaction_policy
 from foldaway.dialects import dump_bytes, repair_transcript
@@ -74,8 +76,21 @@ SHOWN_RECORDS = 20
 """Transcripts of a file, and notes, that are listed; about a screen."""
 
 
+FILE_OPTIONS = {
+    "target_tokens": "--target-tokens",
+    "above": "--above",
+    "force": "--force",
+    "exact_tokens": "--exact-tokens",
+    "report_file": "--report",
+    "originals": "--originals",
+    "provider": "--provider",
+    "dialect": "--dialect",
+}
+"""What is asked of a file, or of a copy of a session, and not of a session in its store."""
+
+
 @click.command()
-@click.argument("file", type=FILE)
+@click.argument("file", type=FILE, metavar="FILE|SESSION")
 @output_option
 @options(("--target-tokens N", COUNT, "Compact to this size."))
 @settings_options
@@ -87,32 +102,47 @@ SHOWN_RECORDS = 20
     ("--focus TOPIC", str, "What the summary should focus on.", ""),
     ("--force", bool, "Ask a summarizer that failed a short time ago again, without a pause."),
     ("--exact-tokens", bool, "Count with the model's own vocabulary (extra `exact`)."),
-    ("--preview", bool, "Show what would happen; no OUT, no originals."),
+    ("--preview", bool, "Show what would happen; nothing is written."),
+    ("--if-due", bool, "Only if automatic compaction of the stored session is due."),
     ("--report report_file FILE", FILE, "Write the report as JSON lines, one per transcript."),
     ("--originals FILE", PATH, "Where to write the originals; OUT.originals.jsonl by default."),
 )
 @reading_options
-def compress(file: str, **given: Any) -> int:
-    """Make a transcript smaller; the originals can be restored.
+@place_options
+@click.pass_context
+def compact(context: click.Context, file: str, **given: Any) -> int:
+    """Make a transcript or session smaller; the originals can be restored.
 
     What is worth most stays: the newest request, turns of the agent, pieces of tool results. The
     rest is folded into a summary. The result is valid for the provider. No model is called, except
     with --summarizer (a model writes the summary, and it is checked) and --native (the provider
-    compacts the conversation).
+    compacts the conversation). The exit code is 3 if a compaction was wanted and did not happen.
 
-    The originals are written to OUT.originals.jsonl before OUT: `foldaway recall` prints one,
-    `foldaway undo` restores all. If OUT is standard output, there are references only with
-    --originals.
+    Of a file, the originals are written to OUT.originals.jsonl before OUT. If OUT is standard
+    output, there are references only with --originals. What breaks the provider's rules is
+    repaired first, or refused with exit code 2. If nothing can be saved, OUT is a copy of FILE.
 
-    What breaks the provider's rules is repaired first, or refused with exit code 2. If nothing
-    can be saved, OUT is a copy of FILE. The exit code is 3 if a compaction was wanted and did not
-    happen.
+    A session is compacted in its store, the newest of its lineage, and its log stays as it is;
+    with -o or --preview it stays as it was, and a smaller copy is written or shown.
+
+    `foldaway recall` prints one original, `foldaway undo` restores all.
 
     \b
-    foldaway compress session.json -o small.json
-    foldaway compress session.json -o small.json --target-tokens 8000
-    foldaway compress session.json --preview --model claude-sonnet-5-5
+    foldaway compact session.json -o small.json
+    foldaway compact session.json -o small.json --target-tokens 8000
+    foldaway compact session.json --preview --model claude-sonnet-5-5
+    foldaway compact 20260131-1200
     """
+    is_copy = context.get_parameter_source("output") is not ParameterSource.DEFAULT
+    if not (is_copy or given["preview"] or is_path(file) or is_newest_file(file)):
+        from foldaway.cli.sessions.compact import compact_session
+
+        for name, flag in FILE_OPTIONS.items():
+            if given[name]:
+                raise usage_error(f"{flag} is for a file, or with -o for a copy of the session")
+        return compact_session(file, given)
+    if given["if_due"]:
+        raise usage_error("--if-due is for a stored session; `foldaway plan` says it of a file")
     asked = _Asked(file=file, options=given)
     _refuse_contradictions(asked)
     settings = settings_from(given)
