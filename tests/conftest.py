@@ -68,8 +68,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if examples := config.getoption("--examples"):
         settings.register_profile("asked", settings.get_profile(chosen), max_examples=examples)
         settings.load_profile("asked")
-    if terminal := config.pluginmanager.get_plugin("terminalreporter"):
-        config.pluginmanager.register(_FailuresAtOnce(terminal))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Show failures at once. When this file is configured there is no terminal yet."""
+    if terminal := session.config.pluginmanager.get_plugin("terminalreporter"):
+        session.config.pluginmanager.register(_FailuresAtOnce(terminal))
 
 
 class _FailuresAtOnce:

@@ -148,6 +148,29 @@ def test_every_run_looks_at_new_examples_and_keeps_those_that_fail(profile: str)
     assert f"{kept.parts[0]}/" in (ROOT / ".gitignore").read_text().split()
 
 
+@pytest.mark.slow
+def test_a_failure_is_shown_when_it_happens(tmp_path: Path) -> None:
+    """While a later test still runs: it waits until somebody has read what failed."""
+    read = tmp_path / "read"
+    (tmp_path / "test_two.py").write_text(
+        "import pathlib, time\n\n\ndef test_first():\n    assert 1 == 2\n\n\n"
+        "def test_second():\n    end = time.monotonic() + 100\n"
+        f"    while not pathlib.Path({str(read)!r}).exists():\n"
+        "        assert time.monotonic() < end\n        time.sleep(0.01)\n"
+    )
+    command = (sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider")
+    with subprocess.Popen(
+        [*command, "-n", "0", "-c", str(ROOT / "pyproject.toml"), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert any("assert 1 == 2" in line for line in running.stdout)
+        read.touch()
+        assert "1 failed, 1 passed" in running.stdout.read()
+
+
 def test_no_file_names_a_package_index() -> None:
     """Where packages come from is the machine's affair."""
     named = [
