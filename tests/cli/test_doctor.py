@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.stores.open import open_store
 from foldaway.stores.sqlite.database import draft_file
 from foldaway.stores.values import NewSession
 
 pytestmark = pytest.mark.usefixtures("home")
+WAIT = "foldaway.cli.doctor._GATEWAY_SECONDS"
 
 
 def test_doctor_says_how_things_stand(foldaway: Any, talked: str, home: Path) -> None:
@@ -80,6 +83,31 @@ def test_doctor_asks_a_gateway(foldaway: Any, home: Path) -> None:
     seen = foldaway("doctor", "--gateway", address)
     assert seen.code == 1
     assert "no gateway answers" in seen.text
+
+
+@each_row("late", ["/healthz", "/readyz", "/v1/models"])
+def test_doctor_does_not_call_a_slow_gateway_dead(foldaway: Any, home: Path, late: str) -> None:
+    """It says who is slow, and how long it waited."""
+    is_over = Event()
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == late:
+                is_over.wait()
+                return
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server, patch(WAIT, 0.2):
+        Thread(target=server.serve_forever, daemon=True).start()
+        seen = foldaway("doctor", "--gateway", f"http://127.0.0.1:{server.server_port}")
+        is_over.set()
+        server.shutdown()
+    assert seen.code == 1
+    assert "is slow: nothing came in" in " ".join(seen.text.split())
+    assert "no gateway answers" not in seen.text
 
 
 def test_doctor_before_there_is_a_store(foldaway: Any, home: Path) -> None:
@@ -179,6 +207,10 @@ def test_doctor_calls_what_is_installed_into_agents(
     (found,) = foldaway("doctor", "--json").reports
     assert found["problems"] == []
     assert [one["agent"] for one in found["installed"]] == ["claude-code"]
+    with patch("foldaway.agents.installing.checking._SECONDS", 0.01):
+        (found,) = foldaway("doctor", "--json").reports
+    assert len(found["problems"]) == 2
+    assert all("is slow: it did not answer within" in one for one in found["problems"])
     for file in (home / ".claude" / "settings.json", home / ".claude.json"):
         now = json.loads(file.read_text())
         command = now["mcpServers"]["foldaway"]["command"] if "mcpServers" in now else ""

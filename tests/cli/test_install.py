@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.agents.installing import clients
+
+ROOT = Path(__file__).resolve().parents[2]
+PATH = os.environ["PATH"]
+BASH = shutil.which("bash")
 
 
 @pytest.fixture
@@ -86,3 +95,41 @@ def test_what_would_be_written_fits_a_screen_before_the_question(foldaway: Any, 
         assert len(every.splitlines()) > 15
         assert "  + hook PreCompact" in every
     assert max(map(len, lines)) <= 80
+
+
+@each_row("shell", ["bash", "fish", "zsh"])
+def test_a_shell_gets_its_completions(foldaway: Any, home: Path, shell: str) -> None:
+    """One file, which says how to ask the program; a shell that is here reads it."""
+    before = files(home)
+    seen = foldaway("install", shell, "--yes")
+    assert seen.code == 0
+    assert ("fpath" in seen.text) == (shell == "zsh")
+    file = clients()[shell].install.path({"HOME": str(home)})
+    assert f"foldaway completion {shell}" in file.read_text()
+    assert foldaway("uninstall", shell, "--yes").code == 0
+    assert files(home) == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BASH is None, reason="there is no bash")
+def test_bash_completes_with_what_is_installed(foldaway: Any, home: Path) -> None:
+    """The shell knows the function, and the function asks the program."""
+    assert foldaway("install", "bash", "--yes").code == 0
+    program = home / "bin" / "foldaway"
+    program.parent.mkdir()
+    command = f'PYTHONPATH="{ROOT}/src" exec "{sys.executable}" -m foldaway "$@"'
+    program.write_text(f"#!/bin/sh\n{command}\n")
+    program.chmod(0o755)
+    file = clients()["bash"].install.path({"HOME": str(home)})
+    script = (
+        f'. "{file}"; COMP_WORDS=(foldaway und); COMP_CWORD=1; _foldaway_completion foldaway; '
+        'echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        [str(BASH), "--norc", "-c", script],
+        env={"HOME": str(home), "PATH": f"{program.parent}:{PATH}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("undo\n", 0), done.stderr

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from http.client import HTTPException
 from importlib.util import find_spec
 from typing import Any, cast
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import click
@@ -34,7 +34,10 @@ from foldaway.stores import Health, clear_drafts
 from foldaway.stores import salvage as salvage_store
 
 _MB = 1_000_000
-_GATEWAY_SECONDS = 10.0
+_GATEWAY_SECONDS = 30.0
+_WAITED = f"nothing came in {_GATEWAY_SECONDS:.0f} s; is this machine busy?"
+_SLOW = -1
+"""In place of a status: nothing came in that time."""
 _PACKAGES = ("msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
 _EXTRAS = (
     ("prices", "genai-prices", "genai_prices", "newer prices, and of more models"),
@@ -296,30 +299,38 @@ def _check_gateway(address: str, problems: list[str]) -> GatewayState:
     """Ask a gateway how it is, and its provider through it."""
     base = address.rstrip("/")
     health, _ = _ask_gateway(f"{base}/healthz")
+    if health == _SLOW:
+        problems.append(f"the gateway at {base} is slow: {_WAITED}")
+        return GatewayState(address=base, answers=False)
     if health != HTTPStatus.OK:
         problems.append(f"no gateway answers at {base}; start one with `foldaway serve`")
         return GatewayState(address=base, answers=False)
-    is_ready = _ask_gateway(f"{base}/readyz")[0] == HTTPStatus.OK
+    stored, _ = _ask_gateway(f"{base}/readyz")
+    is_ready = stored == HTTPStatus.OK
     if not is_ready:
-        problems.append(f"the store of the gateway at {base} has problems")
+        what = f"is slow: {_WAITED}" if stored == _SLOW else "has problems"
+        problems.append(f"the store of the gateway at {base} {what}")
     status, note = _ask_gateway(f"{base}/v1/models")
     if status in (0, HTTPStatus.BAD_GATEWAY):
         problems.append(f"the gateway at {base} does not reach its provider; see --upstream")
+    if status == _SLOW:
+        problems.append(f"the provider behind the gateway at {base} is slow: {_WAITED}")
     return GatewayState(
-        address=base, answers=True, ready=is_ready, provider_status=status, note=note
+        address=base, answers=True, ready=is_ready, provider_status=max(status, 0), note=note
     )
 
 
 def _ask_gateway(address: str) -> tuple[int, str]:
-    """Return the status of an answer and what the gateway says of it; 0 if there is none."""
+    """Return the status of an answer and what the gateway says of it; 0 if nobody answers."""
     try:
         with urlopen(address, timeout=_GATEWAY_SECONDS) as answer:
             return answer.status, answer.headers.get("x-foldaway", "")
     except HTTPError as error:
         with error:
             return error.code, error.headers.get("x-foldaway", "")
-    except (OSError, ValueError, HTTPException):
-        return 0, ""
+    except (OSError, ValueError, HTTPException) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        return (_SLOW if isinstance(reason, TimeoutError) else 0), ""
 
 
 def _find_closed_folder(file: str) -> str:
@@ -452,7 +463,8 @@ def _show_details(picture: Picture, found: Diagnosis) -> None:
 
 
 def _gateway_rows(state: GatewayState) -> dict[str, str]:
-    provider = f"answers with HTTP {state.provider_status} ({state.note})"
+    answered = f"answers with HTTP {state.provider_status} ({state.note})"
+    provider = answered if state.provider_status else "does not answer"
     return {"address": state.address, "provider": provider}
 
 

@@ -239,7 +239,9 @@ def _entry_with(one: Addition, value: Any) -> object:
     return form.entry(form.put("", one.path, value), one.path)
 
 
-_OURS = re.compile(r"foldaway(?:-agents|_sessions_|\.hermes\b|\.agents\b|'? (?:hook|statusline)\b)")
+_OURS = re.compile(
+    r"foldaway(?:-agents|_sessions_|\.hermes\b|\.agents\b|'? (?:hook|statusline|completion)\b)"
+)
 """What only we write: how our commands, our tools and our plug-in are called."""
 
 

@@ -19,8 +19,8 @@ from foldaway.agents.installing.programs import COMMAND_FILE, Addition
 from foldaway.agents.known import KnownAgent
 from foldaway.errors import FoldawayError
 
-_SECONDS = 20.0
-"""How long a command may take; a server starts in one or two."""
+_SECONDS = 60.0
+"""How long a command may take; a server starts in one or two, on a busy machine in many."""
 _RULE = "Never edit production.toml."
 """What a session says that a hook is tried with."""
 _SESSION = (
@@ -60,29 +60,33 @@ def problems_of(
     """
     for one in installed:
         try:
-            there = entry_of(one)
+            yield from _problems_with(client, one, environment)
         except FoldawayError as error:
             yield str(error)
-            continue
-        if _runs_module_of_folder(there if isinstance(there, str) else json.dumps(there)):
-            yield _install_again(
-                client,
-                f"its {one.what} starts Python with -m and without -P, which runs files of the "
-                "project folder",
-            )
-            continue
-        if one.what == "MCP server":
-            yield from _server_problems(client, one, there, environment)
-        elif one.what == "hooks":
-            for event, groups in json.loads(there)["hooks"].items():
-                yield from _hook_problems(client, event, groups, environment)
-        elif one.what == "plug-in" and one.file.name == COMMAND_FILE:
-            yield from _plugin_problems(client, there, environment)
-        elif one.what == "context engine":
-            yield from _engine_problems(client, environment)
-        elif one.is_item and one.form == "json":
-            yield from _hook_problems(client, one.path[-1], there, environment)
+        except subprocess.TimeoutExpired as slow:
+            waited = f"it did not answer within {slow.timeout:.0f} s"
+            yield f"{client.title}: its {one.what} is slow: {waited}; is this machine busy?"
     yield from _trust_problems(client, installed, environment)
+
+
+def _problems_with(
+    client: KnownAgent, one: Addition, environment: Mapping[str, str]
+) -> Iterator[str]:
+    there = entry_of(one)
+    if _runs_module_of_folder(there if isinstance(there, str) else json.dumps(there)):
+        what = f"its {one.what} starts Python with -m and without -P"
+        yield _install_again(client, f"{what}, which runs files of the project folder")
+    elif one.what == "MCP server":
+        yield from _server_problems(client, one, there, environment)
+    elif one.what == "hooks":
+        for event, groups in json.loads(there)["hooks"].items():
+            yield from _hook_problems(client, event, groups, environment)
+    elif one.what == "plug-in" and one.file.name == COMMAND_FILE:
+        yield from _plugin_problems(client, there, environment)
+    elif one.what == "context engine":
+        yield from _engine_problems(client, environment)
+    elif one.is_item and one.form == "json":
+        yield from _hook_problems(client, one.path[-1], there, environment)
 
 
 def _install_again(client: KnownAgent, what: str) -> str:
@@ -196,7 +200,7 @@ def _server_command(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _output(command: Sequence[str], given: str, environment: Mapping[str, str]) -> str:
-    """Return what a command prints; "" if it cannot be started or takes too long."""
+    """Return what a command prints, "" if it cannot be started; raise `TimeoutExpired`."""
     try:
         done = subprocess.run(
             command,
@@ -207,6 +211,6 @@ def _output(command: Sequence[str], given: str, environment: Mapping[str, str]) 
             timeout=_SECONDS,
             env={**os.environ, **environment},
         )
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except (OSError, ValueError):
         return ""
     return done.stdout
