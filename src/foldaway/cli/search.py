@@ -74,17 +74,25 @@ def search(
         phrase = text if len(words) == 1 and is_phrase(text) else ""
         hits = _search_store(store, f'"{phrase}"', most, given) if phrase else []
         is_exact = bool(hits)
-        hits = hits or _search_store(store, text, most, given)
+        hits = hits or _best(text, _search_store(store, text, most, given))
     if as_json:
         for hit in hits:
             print_json(hit)
     elif hits:
         if phrase and not is_exact:
-            click.echo(f'No message has "{shorten(phrase)}"; these have some of its words.\n')
+            click.echo(f'No exact match for "{shorten(phrase)}". Partial matches:\n')
         show_hits(hits, most)
     else:
         click.echo("No matches.", err=True)
     return 0 if hits else 1
+
+
+def _best(text: str, hits: list[Hit]) -> list[Hit]:
+    """Return the hits with more than half of plain words; the first, whatever it lacks."""
+    if not is_phrase(text):
+        return hits
+    asked = len(text.split())
+    return [hit for hit in hits if 2 * len(hit.missing) < asked] or hits[:1]
 
 
 def _search_store(store: Store, text: str, most: int, given: dict[str, Any]) -> list[Hit]:
