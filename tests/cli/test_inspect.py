@@ -51,6 +51,12 @@ def test_the_breakdown_adds_up(foldaway: Any, put: Any) -> None:
     assert sum(share["tokens"] for share in row["categories"]) == row["tokens"]
     assert {"tools", "tool results", "agent", "user"} <= {c["name"] for c in row["categories"]}
     assert (row["is_estimate"], row["context_length"]) == (True, 100_000)
+    (bare,) = foldaway("inspect", "--json", put("bare.json", session())).reports
+    (beside,) = (one["tokens"] for one in row["categories"] if one["name"] == "tools")
+    assert (bare["outside_tokens"], row["outside_tokens"]) == (0, beside)
+    assert row["tokens"] - beside == bare["tokens"]
+    seen = foldaway("inspect", put("s.json", body), "--context-length", 100_000)
+    assert f"7 messages, {bare['tokens']:,} tokens, {beside} beside them" in seen.text
 
 
 def test_the_longest_messages_have_place_role_and_tool(foldaway: Any, put: Any) -> None:

@@ -18,6 +18,8 @@ NATIVE = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "share
 KEYS = ("agent", "model", "session", "project", "day")
 COPIED = ("claude-code", "codex", "pi")
 """Agents whose sessions are files that a user may copy."""
+WITHOUT_TURNS = ("aider", "swe-agent")
+"""Agents that record what a whole session used, which is no request of its own."""
 
 
 @pytest.fixture
@@ -68,3 +70,35 @@ def test_usage_is_what_was_counted_independently(
         shutil.copytree(place, place.parent / "copied")
     (again,) = foldaway("--json").reports
     assert (again["total"], again["agents"]) == (whole["total"], whole["agents"])
+
+
+@pytest.mark.shared
+@pytest.mark.soak
+def test_every_command_says_the_same_of_a_session(
+    foldaway: Any, counted: list[count_usage.Answer]
+) -> None:
+    """Requests and money of one session, with its branches and subagents, are those of the count;
+    its size in the list is that of `inspect`.
+    """
+    expected, seen = count_usage.sums(counted, "session"), dict[str, list[Any]]()
+    assert foldaway("import").code == 0
+    page = foldaway("sessions", "list", "--all", "--json", "--most", 500).reports[0]["sessions"]
+    named = {row["session"]: row["source_id"] for row in page}
+    for row in page:
+        (shown,) = foldaway("sessions", "show", "--json", row["session"]).reports
+        assert (shown["tokens"], shown["messages"]) == (row["tokens"], row["messages"])
+        if row["messages"]:
+            (found,) = foldaway("inspect", "--json", row["session"]).reports
+            assert found["tokens"] - found["outside_tokens"] == row["tokens"]
+            assert found["messages"] == row["messages"]
+        if row["source"] not in WITHOUT_TURNS:
+            whole = seen.setdefault(named[row["root"]], [row["source"], 0, 0])
+            whole[1] += len(shown["turns"])
+            whole[2] += sum(turn["cost"] for turn in shown["turns"])
+    assert len({source for source, requests, _ in seen.values() if requests}) >= 5
+    parted = {name.partition("@")[0] for name in seen if "@" in name}
+    for name in seen.keys() - parted:  # of a file with two trees, which share an answer, the later
+        _, requests, cost = seen[name]
+        *_, counted_requests, counted_cost = expected.get(name.partition("@")[0], (0, 0))
+        assert requests == counted_requests
+        assert cost == pytest.approx(counted_cost, abs=1e-4)

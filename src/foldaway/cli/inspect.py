@@ -104,7 +104,10 @@ def show_inspection(source: Input, records: Sequence[InspectedRecord]) -> None:
     for number, one in enumerate(records[:SHOWN_TRANSCRIPTS]):
         found = one.found
         line = source.place(number)
-        picture.line(picture.heading(source, "ok"), line, size(found.messages, found.tokens))
+        sizes = size(found.messages, found.tokens - found.outside_tokens)
+        if found.outside_tokens:
+            sizes += f", {found.outside_tokens:,} beside them"
+        picture.line(picture.heading(source, "ok"), line, sizes)
         picture.category_bars([(share.name, share.tokens, None) for share in found.categories])
         _pressure(picture, found, one.window.model)
         _longest(picture, found.longest)

@@ -76,6 +76,9 @@ class Inspection(Struct, frozen=True, kw_only=True):
     tokens: int
     """What the provider measured, if that is known; then categories, longest messages and copies
     are estimates that are scaled to it."""
+    outside_tokens: int
+    """How many of them are a system prompt or tools beside the messages: what a store counts of the
+    session is the rest."""
     tokens_source: Literal["measured", "estimated"] = "estimated"
     counter: str
     is_estimate: bool
@@ -112,8 +115,10 @@ def inspect_transcript(
     calls = answered_calls(log)
     longest, copies = _longest(log, tokens, calls, most), _duplicates(log, calls, counter)[:most]
     total = sum(share.tokens for share in shares)
+    outside = total - sum(tokens)
     if measured_tokens and total:
         ratio, total = measured_tokens / total, measured_tokens
+        outside = round(outside * ratio)
         shares, longest, copies = (
             _scale(shares, ratio),
             _scale(longest, ratio),
@@ -126,6 +131,7 @@ def inspect_transcript(
     return Inspection(
         messages=len(log),
         tokens=total,
+        outside_tokens=outside,
         tokens_source=source,
         counter=counter.name,
         is_estimate=counter.is_estimate,
