@@ -236,7 +236,7 @@ def test_the_demo_compresses_a_real_session_and_gives_it_back(demo: str) -> None
 
 def test_the_demo_keeps_the_session_and_finds_it_again(demo: str) -> None:
     """Imported, searched, compacted, and an original recalled from the store."""
-    assert "254 new messages taken, 1 new session" in demo
+    assert "Imported 254 new messages, 1 new session" in demo
     assert "cannot use t.Parallel()" in demo
     assert "view 0 to view 1: 254 messages" in demo
     assert demo.endswith("bytes, the same as in the log\n")

@@ -192,7 +192,9 @@ class UnknownReference(FoldawayError):
         who = (
             "no session here has it"
             if known is None
-            else f"this session has {known}, and it is none of them"
+            else f"it is none of the {known} of this session"
+            if known
+            else "this session has none"
         )
         super().__init__(f"unknown reference {reference!r}: {who}; trying again cannot help")
 

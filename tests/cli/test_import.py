@@ -39,7 +39,7 @@ def test_the_usual_folders_are_found(foldaway: Any, claude: Path) -> None:
     """Without a path, what the agents of this machine left."""
     seen = foldaway("import")
     assert (seen.code, seen.err) == (0, "")
-    assert "1 new message taken, 1 new session" in seen.text
+    assert "Imported 1 new message, 1 new session" in seen.text
     assert "claude-code" in seen.text
     (hit,) = foldaway("search", "red", "build", "--json").reports
     assert (hit["source"], hit["source_id"], hit["position"]) == ("claude-code", "s1", 0)
@@ -65,7 +65,7 @@ def test_a_dry_run_writes_nothing(foldaway: Any, claude: Path, home: Path) -> No
     assert report["sessions"][0]["session"] is None
     assert not (home / "foldaway").exists()
     foldaway("import")
-    assert "0 new messages would be taken" in foldaway("import", "--dry-run").text
+    assert "Would import 0 new messages" in foldaway("import", "--dry-run").text
 
 
 def test_a_file_that_cannot_be_read_does_not_stop_it(foldaway: Any, claude: Path) -> None:

@@ -39,6 +39,21 @@ def test_every_strategy_has_a_row_with_its_cost(foldaway: Any, put: Any) -> None
     assert SECRET not in seen.text
 
 
+def test_it_says_why_a_cheaper_strategy_is_not_what_the_gateway_does(
+    foldaway: Any, put: Any
+) -> None:
+    """Only if one was cheaper, and with the setting that comes nearer to it."""
+    file = put("a.json", [{**row, "content": row["content"][:1_000]} for row in session(240)])
+    much = ("--context-length", "200000", "--thresholds", "0.1")
+    seen = foldaway("simulate", file, *ARGUMENTS, *much)
+    assert "threshold 10% was cheaper here, with " in seen.text
+    assert "--save most compacts more often" in seen.text
+    seen = foldaway("simulate", file, *ARGUMENTS, *much, "--save", "most")
+    assert "--save most compacts" not in seen.text
+    seen = foldaway("simulate", put("b.json", session(2)), *ARGUMENTS)
+    assert "was cheaper here" not in seen.text
+
+
 def test_json_is_one_strategy_a_line(foldaway: Any, put: Any) -> None:
     """With the ratio of every session."""
     file = put("many.json", [{"messages": session()}, {"messages": session(10)}])

@@ -140,7 +140,7 @@ def test_undo_keeps_what_was_appended() -> None:
 def test_undo_refuses_what_was_edited(edited: bytes) -> None:
     """Anything but appending could lose an edit."""
     made = add_generation((), ODD, "openai-chat", SMALL, [])
-    with pytest.raises(CannotUndo, match="edited after the compression"):
+    with pytest.raises(CannotUndo, match="edited after the compaction"):
         undo(made, edited)
 
 

@@ -41,7 +41,7 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "memory.late": (logging.WARNING, "a memory provider did not answer in time"),
     "memory.refused": (logging.WARNING, "a turn was lost to a provider with a full queue"),
     "gateway.request": (logging.INFO, "a request was answered; `note` says what was decided"),
-    "gateway.fault": (logging.WARNING, "a request was sent as it came after an error of ours"),
+    "gateway.fault": (logging.WARNING, "a request was forwarded unchanged after an error of ours"),
     "gateway.api_failed": (logging.ERROR, "the API failed with an error of ours"),
     "gateway.audit_failed": (logging.WARNING, "a line of the audit log could not be written"),
     "inspector.failed": (logging.ERROR, "a page failed with an error of ours"),

@@ -292,7 +292,7 @@ def version_of(package: str) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
-    "2 bad input or wrong usage, 3 tried and not done.",
+    "2 bad input or wrong usage, 3 attempted, but failed.",
 )
 @click.option(
     "--version",

@@ -12,17 +12,19 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from foldaway import __version__
 from foldaway.agents.importers import Taken, bytes_in, sessions_in, take_all
-from foldaway.agents.known import known_agents
+from foldaway.agents.known import find_agent, known_agents
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, console_for, progress_bar, text_of
 from foldaway.cli.files import count_of, is_terminal, label, shorten
 from foldaway.cli.inputs import json_option, options, print_json
-from foldaway.cli.settings import settings_from
+from foldaway.cli.settings import home_of, settings_from
 from foldaway.cli.stores import is_missing, open_given, store_options, store_place
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
 from foldaway.stores import Store
+from foldaway.usage import UsageReader
 
 INDEXED_AT_ONCE = 1_000
 """Messages that are indexed between two steps of the bar."""
@@ -158,11 +160,18 @@ def import_sessions(
                     tell=lambda _, size: tell(size, done.summary),
                 )
             )
+            in_projects: dict[Path, None] = {}
             for one in take_all(store, found, mode=settings.sessions_mode, dry_run=dry_run):
                 done.add(one, is_listed=as_json)
                 tell(0, done.summary)
+                if find_agent(one.agent).files.in_project:
+                    in_projects[Path(one.path)] = None
         if store is not None and not dry_run:
             _complete(store, is_shown=is_shown)
+            if in_projects:  # their tokens count from now on, wherever somebody asks
+                reader = UsageReader(home_of(given), __version__)
+                reader.read_files(in_projects, lambda done, total: None)
+                reader.save(is_whole=False)
     if as_json:
         print_json(done)
     else:
@@ -224,8 +233,8 @@ def show_import(done: Imported) -> None:
     picture = Picture()
     sessions = sum(row.new_sessions for row in done.agents)
     messages = sum(row.messages for row in done.agents)
-    verb = "would be taken" if done.dry_run else "taken"
-    what = f"{count_of(messages, 'new message')} {verb}, {count_of(sessions, 'new session')}"
+    verb = "Would import" if done.dry_run else "Imported"
+    what = f"{verb} {count_of(messages, 'new message')}, {count_of(sessions, 'new session')}"
     picture.line((what, "bold"))
     most = max((row.read for row in done.agents), default=0)
     rows: list[tuple[Piece, ...]] = []
@@ -248,7 +257,7 @@ def show_import(done: Imported) -> None:
     if rows:
         seen = {kind for row in done.agents for kind in row.notes}
         said = [f"{kind}: {words}" for kind, words in NOTE_WORDS.items() if kind in seen]
-        legend = "; ".join(("new and known are messages", *said))
+        legend = "; ".join(("new, known: messages", *said))
         picture.paragraph((legend, "dim"), indent=2)
     for one in done.unreadable[:SHOWN_FILES]:
         picture.line(("  not read: ", "yellow"), shorten(one.problem))

@@ -58,6 +58,8 @@ SHOWN_PLANS = 5
 """Transcripts of a file whose plans are drawn; each takes half a screen."""
 COST_COLUMNS = 20
 """The width of the bar of the dearest strategy; the table has six more columns."""
+_CLEARLY = 0.98
+"""A strategy that costs more of what ours does is not called cheaper."""
 LEAST_THRESHOLD = 0.02
 """Below this share of a window a compaction would come with nearly every call."""
 LINE_SECONDS = 10
@@ -84,10 +86,10 @@ class PlannedRecord(Struct, frozen=True):
 def plan(file: str, **given: Any) -> int:
     """Say whether to compact a transcript now, and why.
 
-    The answer is act, wait or cannot. A compaction is tried out and not written. What it breaks in
-    the provider's cache and what the summary costs is put beside what it has cost so far to read
-    again what would be removed. The gateway decides in the same way; `foldaway compact` always
-    acts, because you asked for it.
+    The answer is act, wait or cannot. A compaction is tried out, and nothing is written. Its cost
+    (the lost cache, the summary) is compared with what it has cost so far to read again what would
+    be removed. The gateway decides in the same way; `foldaway compact` always acts, because you
+    asked for it.
 
     \b
     foldaway plan session.json --model claude-sonnet-5-5
@@ -324,6 +326,19 @@ def _terms(given: dict[str, Any], window: Window) -> ReplayTerms:
     )
 
 
+def _why_not_cheapest(found: Sequence[StrategyCost], save: Saving) -> str:
+    """Return why the gateway does not do what was cheapest here; "" if nothing was clearly."""
+    best, ours = min(found, key=lambda one: one.usd), found[-1]
+    if best.usd >= ours.usd * _CLEARLY or best.compactions <= ours.compactions:
+        return ""
+    times = f"{count_of(best.compactions, 'compaction')} instead of {ours.compactions:,}"
+    more = "" if save == "most" else "; --save most compacts more often"
+    return (
+        f"{best.strategy} was cheaper here, with {times}. One knows that only afterwards, and each "
+        f"compaction leaves something out{more}"
+    )
+
+
 def show_simulation(
     found: Sequence[StrategyCost],
     replays: Simulation,
@@ -370,6 +385,7 @@ def show_simulation(
     picture.paragraph((_price_sentence(terms.prices), "dim"), indent=2)
     picture.note("token figures are estimates")
     picture.note(window.note)
+    picture.note(_why_not_cheapest(found, save))
     over = found[0].overflowing_sessions
     if over:
         picture.note(

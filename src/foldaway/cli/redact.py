@@ -39,7 +39,7 @@ FOUND, NOT_READ = 1, 2
 @output_option
 @options(
     ("--report", bool, "Say how many secrets of each kind were found."),
-    ("--check", bool, "Write nothing; exit 1 where something was found."),
+    ("--check", bool, "Write nothing; exit 1 if a secret is found."),
     ("--code", bool, "Source code: assignments without quotes stay."),
     (
         "--personal/--no-personal",

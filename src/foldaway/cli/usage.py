@@ -96,7 +96,7 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
         seen = {one.agent: find_agent(one.agent) for one in (*native, *stored)}
         notes += [
             f"{agent.title} leaves its history in each project: its tokens are those of the "
-            "current folder, and none elsewhere"
+            "folders in which `foldaway usage` or `import` was run"
             for agent in seen.values()
             if agent.files.in_project
         ]

@@ -190,7 +190,7 @@ class Wishes(TypedDict, total=False):
 
 
 class Options(SettingsStruct, frozen=True, kw_only=True):
-    """What the caller asks of one run beyond the policy.
+    """Options of one call, beyond the policy.
 
     Raises `InvalidSetting` for what cannot be done.
     """

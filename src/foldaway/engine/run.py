@@ -97,7 +97,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True):
 
 
 class Model(SettingsStruct, frozen=True):
-    """The model of a conversation, if there is more to say of it than its name."""
+    """A model with its window, tokenizer or prices, where its name does not say them."""
 
     name: str = ""
     context_length: int | None = None

@@ -69,9 +69,9 @@ class Session:
     """One conversation. Threads may share one: they take turns, and wait while one compacts.
 
     Feed it with `append`, message by message, and send `messages`; or hand the host's whole list
-    to `follow`, as often as you like, and send what it returns. What was taken is in the store
-    when the call returns, and nothing of it is ever lost. Other processes may work on the same
-    session: who compacts is settled by a lease.
+    to `follow`, as often as you like, and send what it returns. Messages are durable when
+    `append` or `follow` returns. Other processes may work on the same session: who compacts is
+    settled by a lease.
     """
 
     def __init__(

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from foldaway._core import PRIVATE, make_private_folder, replacing
 from foldaway.agents.importers import ImportedSession, files_in, sessions_in
+from foldaway.agents.known import find_agent
 from foldaway.errors import NotReadable, UnknownSession
 from foldaway.sessions import decode_rows, usage_in
 from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
@@ -83,10 +84,11 @@ class UsageReader:
         return [one.problem for one in self._used.values() if one.problem]
 
     def read_files(self, places: Iterable[Path], tell: Tell) -> list[SpentSession]:
-        """Return the sessions of all files in these places."""
-        states = {
-            os.path.abspath(path): _state(path) for place in places for path in files_in(place)
-        }
+        """Return the sessions of all files in these places, and of those in projects that were
+        read before: what somebody used does not depend on the current folder.
+        """
+        found = [path for place in places for path in files_in(place)]
+        states = {os.path.abspath(path): _state(Path(path)) for path in (*found, *self._projects())}
         waiting = {path: state for path, state in states.items() if not self._has(path, state)}
         total, done = sum(state[0] for state in waiting.values()), 0
         for path, state in waiting.items():
@@ -95,6 +97,15 @@ class UsageReader:
             tell(done, total)
         self._used |= {path: self._cache.sources[path] for path in states}
         return [one for path in states for one in self._used[path].sessions]
+
+    def _projects(self) -> list[str]:
+        """Return the files in projects that were read before and are still there."""
+        return [
+            path
+            for path, source in self._cache.sources.items()
+            if any(find_agent(one.agent).files.in_project for one in source.sessions)
+            and os.path.exists(path)
+        ]
 
     def read_store(
         self, store: Store, native: Sequence[SpentSession], tell: Tell = lambda done, total: None

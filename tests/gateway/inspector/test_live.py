@@ -207,7 +207,7 @@ def test_steps_have_their_kind_time_and_money() -> None:
     assert [entry.kind for entry in entries] == kinds
     assert [entry.tone == "bad" for entry in entries] == [kind == "fault" for kind in kinds]
     assert entries[0].text.startswith("an error of the gateway (OSError)")
-    assert entries[2].text == "sent as it came: deciding took too long"
+    assert entries[2].text == "forwarded unchanged: deciding took too long"
     assert (entries[4].text, entries[4].time, entries[5].cost) == ("read_file, bash", 15.0, 0.02)
     board.hear(state_of(1, session="s"))
     calls.clear()

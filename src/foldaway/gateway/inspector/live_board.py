@@ -448,9 +448,9 @@ def compaction_words(event: CompactionTold) -> tuple[str, Tone]:
 
 
 _NOTES = {
-    "pass; nothing is due": "sent as it came, nothing was due",
-    "pass; deadline": "sent as it came: deciding took too long",
-    "pass; left alone after faults": "sent as it came: left alone after errors",
+    "pass; nothing is due": "forwarded unchanged, nothing was due",
+    "pass; deadline": "forwarded unchanged: deciding took too long",
+    "pass; left alone after faults": "forwarded unchanged: left alone after errors",
     "answered; client compaction": "the agent's own compaction, answered by Foldaway",
 }
 _USUAL = ("pass; nothing is due", "pass; other request")
@@ -463,7 +463,7 @@ def is_fault(event: Outcome) -> bool:
 
 def request_words(event: Outcome) -> str:
     """Return what became of a request."""
-    note = _NOTES.get(event.note) or event.note.replace("pass; ", "sent as it came: ")
+    note = _NOTES.get(event.note) or event.note.replace("pass; ", "forwarded unchanged: ")
     if note.startswith("compacted "):
         note = "sent with its past compacted"
     if event.status >= 400:
