@@ -22,6 +22,7 @@ from packaging.version import Version
 from tests.testing.rows import each_row
 
 import foldaway
+from foldaway.config import user_file
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTES = [*(ROOT / "bench").glob("*.md"), *(ROOT / "bench" / "notes").glob("*.md")]
@@ -104,6 +105,15 @@ def test_the_image_of_the_gateway_fits_the_project() -> None:
     built = {name.partition("/")[0] for name in wheel["force-include"]}
     assert built <= set(" ".join(copied).split()), "the wheel cannot be built in the image"
     assert re.findall(r"^USER (.*)$", image, re.MULTILINE) == ["10001"]
+
+
+def test_settings_that_are_mounted_into_the_image_are_read() -> None:
+    """Where operations.md mounts them is where the command looks for them in the image."""
+    image = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    (variables,) = re.findall(r"^ENV (.*)$", image, re.MULTILINE)
+    environment = dict(pair.split("=", 1) for pair in variables.split())
+    (mounted,) = re.findall(r"-v \S+:(\S+):ro ", (ROOT / "docs" / "operations.md").read_text())
+    assert mounted == user_file(environment)
 
 
 def test_the_command_is_the_one_of_the_project() -> None:
