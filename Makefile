@@ -10,7 +10,7 @@
 #   make lock    pin the packages for development anew, in requirements/dev.txt
 #   make audit   look up known vulnerabilities of the pinned packages
 #   make rules   after a change of the redaction rules in src/foldaway/redaction/rules/
-#   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
+#   make bench   the comparison of bench/notes/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-browser  the inspector in a real browser; installs Chromium if it is missing, as root
 #   make test-chat  200 turns of `foldaway chat` in a terminal, with everything that can go wrong
 #   make test-frameworks  adapters in their real frameworks, each in an environment of its own
@@ -73,7 +73,7 @@ check: $(VENV)/.stamp-dev
 rules: $(VENV)/.stamp-dev
 	$(BIN)/python -c 'from foldaway.redaction.rules import write_compiled; write_compiled()'
 
-# the tables and plots of docs/benchmarks.md, on the frozen sample; wants the shared sessions
+# the tables and plots of bench/notes/benchmarks.md, on the frozen sample; wants the shared sessions
 bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 	$(BIN)/python bench/lab.py sample
 	$(BIN)/python docs/make_benchmarks.py bench/.out/sample

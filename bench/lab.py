@@ -8,9 +8,9 @@
 `--strategies`, `--budgets`, `--no-drift` and `--jobs` are those of `foldaway lab run`; strategies
 of peers (notes/lab-peers.md) can be named too, and with `--strategies` no others are run. `--set
 FILE…` takes sessions of your own in place of the shared ones. Results are in bench/.out/NAME, or
-in the folder of `-o`; `sample` is what docs/benchmarks.md shows. `lab_sample.json` holds the ids;
-they were drawn once, evenly over the sizes of each family, before any score of this command was
-seen.
+in the folder of `-o`; `sample` is what bench/notes/benchmarks.md shows. `lab_sample.json` holds
+the ids; they were drawn once, evenly over the sizes of each family, before any score of this
+command was seen.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Write docs/benchmarks.md and bench/notes/benchmarks.md from the files of a run, and of a larger
-one.
+"""Write bench/notes/benchmarks.md from the files of a run, and of a larger one.
 
-    python docs/make_benchmarks.py RUN [--full RUN2] [--docs DIR]
+    python docs/make_benchmarks.py RUN [--full RUN2] [--notes DIR]
 
 No figure of the page is typed: all are computed from `run.json`, `rows.jsonl` and `summary.json`.
-The plots are copied to docs/pictures/benchmarks-NAME.png, with fewer colors.
+The plots are copied to pictures/benchmarks-NAME.png beside it, with fewer colors.
 """
 
 from __future__ import annotations
@@ -82,10 +81,6 @@ WHY = (
     "words.",
     "",
 )
-CPU_LINE = "  - CPU"
-"""What the page leaves to its plot of speed, and to the notes."""
-INTERVAL = re.compile(r" \([^()]* to [^()]*\)")
-"""An interval after its mean; the page leaves it to the notes."""
 CAPTIONS = {
     "scores": "All strategies at the main budget; hollow: more tokens than allowed",
     "budget": "Score against the tokens that were really taken",
@@ -118,12 +113,11 @@ class Run(Struct, frozen=True):
 
 def main() -> int:
     """Write the page and its pictures; 2 where a folder holds no run."""
-    parser = argparse.ArgumentParser(description="Write docs/benchmarks.md from a run of the lab.")
+    parser = argparse.ArgumentParser(description="Write the note on the benchmarks from a run.")
     parser.add_argument("run", type=Path)
     parser.add_argument("--full", type=Path, help="a run of more sessions, shown as well")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the page goes")
     notes = ROOT / "bench" / "notes"
-    parser.add_argument("--notes", type=Path, default=notes, help="where its tables go")
+    parser.add_argument("--notes", type=Path, default=notes, help="where the page goes")
     options = parser.parse_args()
     try:
         run = read(options.run)
@@ -131,11 +125,8 @@ def main() -> int:
     except FoldawayError as error:
         sys.stderr.write(f"make_benchmarks: {error}\n")
         return 2
-    names = copy_plots(options.run / "plots", options.docs / "pictures")
+    names = copy_plots(options.run / "plots", options.notes / "pictures")
     text = "\n".join(page(run, full, names)) + "\n"
-    (options.docs / "benchmarks.md").write_text(text, encoding="utf-8")
-    options.notes.mkdir(parents=True, exist_ok=True)
-    text = "\n".join(details(run, full)) + "\n"
     (options.notes / "benchmarks.md").write_text(text, encoding="utf-8")
     return 0
 
@@ -154,33 +145,9 @@ def copy_plots(folder: Path, pictures: Path) -> list[str]:
 
 def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the page."""
-    sessions = len(run.summary.manifest.sessions)
-    yield "# Benchmarks"
-    yield ""
-    yield (
-        "Made by `docs/make_benchmarks.py` from the files of a run; no figure is typed by hand. "
-        "[bench/notes/benchmarks.md](../bench/notes/benchmarks.md) has every score of every "
-        "strategy, with 95 % intervals."
-    )
-    yield ""
-    title = f"Verdict at {run.share} of the tokens, {sessions} sessions"
-    yield from part(title, without_intervals(verdict(run, is_short=True)))
-    yield from picture("scores", plots)
-    lost = (line for line in losses(run) if not line.startswith(CPU_LINE))
-    yield from part(f"Where Foldaway loses, at {run.share}", without_intervals(lost))
-    yield from part("Method", method(run))
-    yield from part("Data", data(run))
-    yield from part("What it cannot show", [CANNOT_SHOW, ""])
-    for name in ("budget", "signals", "reach", "drift", "cost", "speed"):
-        yield from picture(name, plots)
-    yield from part("Commands", commands(run, full))
-
-
-def details(run: Run, full: Run | None) -> Iterator[str]:
-    """Yield the lines of the page with all tables."""
     yield "# All tables of the benchmarks"
     yield ""
-    yield "Made by `docs/make_benchmarks.py`, with [docs/benchmarks.md](../../docs/benchmarks.md)."
+    yield ("Made by `docs/make_benchmarks.py` from the files of a run; no figure is typed by hand.")
     yield ""
     yield from part(f"Verdict at {run.share}", verdict(run))
     yield from part("Where Foldaway loses", where_it_loses(run))
@@ -199,11 +166,12 @@ def details(run: Run, full: Run | None) -> Iterator[str]:
             yield from table(lines)
     if full is not None:
         yield from the_whole(full)
-
-
-def without_intervals(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines with means only."""
-    return (INTERVAL.sub("", line) for line in lines)
+    yield from part("Method", method(run))
+    yield from part("Data", data(run))
+    yield from part("What it cannot show", [CANNOT_SHOW, ""])
+    for name in CAPTIONS:
+        yield from picture(name, plots)
+    yield from part("Commands", commands(run, full))
 
 
 def part(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -276,8 +244,8 @@ def method(run: Run) -> Iterator[str]:
         f"{', '.join(f'{budget * 100:g}' for budget in manifest.peer_budgets) or '–'} %), without "
         "system prompt and tool definitions. What the agent used after the cut is the truth, found "
         "by code that shares nothing with Foldaway's own. If Foldaway cannot go as low as asked, "
-        "all others get as many tokens as it took. More: [lab.md](lab.md), the peers: "
-        "[lab-peers.md](../bench/notes/lab-peers.md)."
+        "all others get as many tokens as it took. More: [lab.md](../../docs/lab.md), the peers: "
+        "[lab-peers.md](lab-peers.md)."
     )
     yield ""
 
@@ -359,17 +327,14 @@ def read(folder: Path) -> Run:
     return Run(summary, rows, compare_strategies(rows))
 
 
-def verdict(run: Run, *, is_short: bool = False) -> Iterator[str]:
-    """Yield the verdict in words, and the differences that it stands on; a short one says nothing
-    in words of strategies that took more tokens than allowed, and has one table.
-    """
+def verdict(run: Run) -> Iterator[str]:
+    """Yield the verdict in words, and the differences that it stands on."""
     found = compare_at_budget(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES)
     over = compare_at_budget(
         run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES, "over"
     )
     for score in MAIN_SCORES:
-        more = "" if is_short else describe_over_budget(over, score)
-        yield f"- {write_headline(found, score)} {more}".rstrip()
+        yield f"- {write_headline(found, score)} {describe_over_budget(over, score)}".rstrip()
     yield ""
     yield (
         "“Ahead” and “behind” mean that the 95 % interval of the difference, session by session, "
@@ -379,7 +344,7 @@ def verdict(run: Run, *, is_short: bool = False) -> Iterator[str]:
     )
     yield ""
     others = dict.fromkeys(one.other for finding in (*found, *over) for one in finding.against)
-    for score in MAIN_SCORES[: 1 if is_short else None]:
+    for score in MAIN_SCORES:
         mine = {one.family: one for one in found if one.figure == score}
         above = {one.family: one for one in over if one.figure == score}
         if not mine:
@@ -412,18 +377,13 @@ def _difference(against: Sequence[ScoreDifference], other: str, mark: str) -> st
     return ""
 
 
-def losses(run: Run) -> Iterator[str]:
-    """Yield what speaks against Foldaway among strategies that kept to the budget."""
+def where_it_loses(run: Run) -> Iterator[str]:
+    """Yield what speaks against Foldaway."""
     for family, sentences in list_losses(run.summary, run.found).items():
         yield f"- **{family}**" + ("" if sentences else ": nowhere beyond chance, among equals.")
         for sentence in sentences:
             yield f"  - {sentence}"
     yield ""
-
-
-def where_it_loses(run: Run) -> Iterator[str]:
-    """Yield what speaks against Foldaway."""
-    yield from losses(run)
     yield "With more tokens than allowed, or without usable text:"
     yield ""
     for family in dict.fromkeys(line.family for line in run.main):

@@ -17,7 +17,7 @@ from PIL import Image
 from foldaway.lab.output import write_tables
 from foldaway.lab.report.plots import PLOTS
 from foldaway.lab.report.tables import format_cell
-from foldaway.lab.report.verdict import format_difference, format_sign
+from foldaway.lab.report.verdict import format_difference
 from foldaway.lab.runs import MANIFEST, ROWS
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
@@ -58,10 +58,7 @@ def test_the_page_is_made_of_the_run_and_the_same_again(
     folder: Path, tmp_path: Path, script: dict[str, Any], make: Callable[..., int]
 ) -> None:
     """Twice gives the same bytes; every link leads somewhere; the figures are the summary's."""
-    notes = tmp_path / "notes"
-    arguments = (
-        str(folder), "--full", str(folder), "--docs", str(tmp_path), "--notes", str(notes)
-    )  # fmt: skip
+    arguments = (str(folder), "--full", str(folder), "--notes", str(tmp_path))
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False
     )
@@ -78,20 +75,19 @@ def test_the_page_is_made_of_the_run_and_the_same_again(
         if path.is_file()
     }
     assert first == again
-    page, tables = (first[name].decode() for name in ("benchmarks.md", "notes/benchmarks.md"))
+    page = first["benchmarks.md"].decode()
     for target in re.findall(r"\]\((pictures/[^)]+)\)", page):
         assert 0 < (tmp_path / target).stat().st_size <= 100_000
     assert page.count("pictures/benchmarks-") == 7
     run = script["read"](folder)
     for line in run.main:
         assert all(
-            format_cell(line.figures[name]) in tables for name in line.figures if name in ("bound",)
+            format_cell(line.figures[name]) in page for name in line.figures if name in ("bound",)
         )
     for one in run.found:
         if (one.part, one.budget, one.figure, one.other) == ("cut", 0.2, "bound", "peer"):
-            assert f"| peer | **{format_difference(one.by)}** |" in tables
-            assert f"| peer | **{format_sign(one.by.mean)}** |" in page
-    assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in tables
+            assert f"| peer | **{format_difference(one.by)}** |" in page
+    assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in page
 
 
 @pytest.mark.slow
@@ -104,7 +100,7 @@ def test_plots_of_an_earlier_run_do_not_stay(
     (pictures / "benchmarks-old.svg").write_text("old")
     (pictures / "benchmarks-gone.png").write_text("old")
     (pictures / "check.svg").write_text("other")
-    assert make(str(folder), "--docs", str(tmp_path), "--notes", str(tmp_path / "notes")) == 0
+    assert make(str(folder), "--notes", str(tmp_path)) == 0
     assert not (pictures / "benchmarks-old.svg").exists()
     assert not (pictures / "benchmarks-gone.png").exists()
     assert (pictures / "check.svg").read_text() == "other"
@@ -114,7 +110,7 @@ def test_a_folder_without_a_run_is_told_and_nothing_is_written(
     tmp_path: Path, make: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One sentence, exit code 2, no page."""
-    assert make(str(tmp_path), "--docs", str(tmp_path)) == 2
+    assert make(str(tmp_path), "--notes", str(tmp_path)) == 2
     said = capsys.readouterr().err
     assert "summary.json: does not exist" in said
     assert said.count("\n") == 1
