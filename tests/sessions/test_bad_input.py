@@ -57,6 +57,15 @@ def test_a_setting_that_cannot_be_is_refused_by_its_name(setting: Any) -> None:
         Session(policy=a_dict)
 
 
+def test_a_session_is_shown_by_its_id_and_key() -> None:
+    """And by nothing that was said."""
+    session = Session(key="parser")
+    assert repr(session) == "<Session not begun, key 'parser'>"
+    session.append({"role": "user", "content": "hi"})
+    assert repr(session) == f"<Session {session.id}, key 'parser'>"
+    assert "hi" not in repr(session).split(session.id)[1]
+
+
 def test_what_cannot_be_asked_of_a_session_is_refused_by_its_name() -> None:
     """A wish that there is not, and a usage that nobody can read."""
     wrong: Any = "always"

@@ -292,7 +292,7 @@ def not_a_message(value: Any, where: str = "") -> NotReadable:
     if len(shown) > _SHOWN_CHARS:
         shown = f"{shown[:_SHOWN_CHARS]}…"
     return NotReadable(
-        f"is {kind_of(value)} and no message: {shown}",
+        f"expected a message (a mapping with a role), got {kind_of(value)}: {shown}",
         where=where,
-        remedy="give messages as mappings with a role, as JSON, or as your client returns them",
+        remedy="JSON and what your client returns are taken, too",
     )

@@ -315,6 +315,11 @@ class Session:
         """Return another handle on the same session."""
         return self.__copy__()
 
+    def __repr__(self) -> str:
+        """Return its id and key; nothing of what was said, and nothing is read."""
+        known = self._parts.place.last_known.id or "not begun"
+        return f"<Session {known}{f', key {self.key!r}' if self.key else ''}>"
+
     def __copy__(self) -> Session:
         place = self._parts.place
         if place.key and not self._parts.conversation.is_there():
