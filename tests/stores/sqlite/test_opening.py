@@ -6,8 +6,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -236,19 +237,18 @@ def as_nobody(code: str, *arguments: str) -> str:
 
 
 @pytest.fixture
-def locked(tmp_path: Path) -> Path:
-    """A folder with a store that nobody may write to."""
-    folder = Path(os.path.realpath(tmp_path)) / "locked"
-    folder.mkdir()
-    filled(folder)
-    for path in (*folder.parents, folder):
-        if path.owner() == "root" or path.stat().st_uid == os.getuid():
-            path.chmod(path.stat().st_mode | 0o555)
-        if path.name.startswith("pytest-of"):
-            break
-    (folder / "default.db").chmod(0o444)
-    folder.chmod(0o555)
-    return folder
+def locked() -> Iterator[Path]:
+    """A folder with a store that nobody may write to; not below pytest's own, which another run of
+    tests closes to others."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        folder = Path(os.path.realpath(place)) / "locked"
+        folder.mkdir()
+        filled(folder)
+        (folder / "default.db").chmod(0o444)
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o755)
 
 
 def test_a_folder_that_cannot_be_written_is_told_and_can_be_read(locked: Path) -> None:
