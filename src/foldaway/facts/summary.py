@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -52,6 +52,16 @@ REPORT = MUST + 28.5
 """What the agent reported last."""
 ASK = MUST + 28
 """An ask between the first and the newest."""
+_FOR_PERSON: dict[str, tuple[Section, ...]] = {
+    "task": ("goal", "task", "constraints"),
+    "state": ("state", "in_progress"),
+    "done": ("completed", "resolved"),
+    "open": ("blocked", "remaining", "pending"),
+    "files": ("files",),
+    "decisions": ("decisions",),
+    "facts": ("critical",),
+}
+"""The sections under each heading of a record for a person."""
 _NUMBERED: frozenset[Section] = frozenset({"completed"})
 _BY_HEADING: dict[str, Section] = {
     phrases_for(language).headings[section].lower(): section
@@ -148,6 +158,8 @@ class Summary(Struct, frozen=True):
     language: Language = "en"
     brief: bool = False
     """Whether it leaves out what only counts what was left out."""
+    for_person: bool = False
+    """Whether a person reads it, under fewer headings; it is not read back."""
 
     def render(self, counter: TokenCounter, budget_tokens: int) -> str:
         """Return the summary as Markdown within `budget_tokens`.
@@ -395,22 +407,31 @@ def _within_budget(
 
 def _rendered(summary: Summary, chosen: _Chosen) -> str:
     phrases = phrases_for(summary.language)
+    headings: dict[str, tuple[Section, ...]] = {
+        phrases.headings[section]: (section,) for section in SECTIONS
+    }
+    if summary.for_person:
+        headings = {phrases.short_headings[name]: rows for name, rows in _FOR_PERSON.items()}
     blocks: list[str] = []
-    for section in SECTIONS:
-        entries = summary.sections.get(section, ())
-        shown = chosen.get(section, {})
-        if not shown:
+    for heading, sections in headings.items():
+        entries = sum(len(summary.sections.get(one, ())) for one in sections)
+        count = sum(len(chosen.get(one, ())) for one in sections)
+        if not count:
             continue
-        lines = [f"## {phrases.headings[section]}"]
-        if len(shown) < len(entries) and shown and not summary.brief:
-            lines.append(f"(… {len(entries) - len(shown)} more in the originals)")
-        first = _first_number(summary, len(shown))
-        lines.extend(
-            _line(section, number, _with_pieces(entries[index], shown[index]))
-            for number, index in enumerate(sorted(shown), first)
-        )
+        lines = [f"## {heading}"]
+        if count < entries and not summary.brief:
+            lines.append(f"(… {entries - count} more in the originals)")
+        for section in sections:
+            lines += _lines(summary, section, chosen.get(section, {}))
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def _lines(summary: Summary, section: Section, shown: dict[int, list[int]]) -> Iterator[str]:
+    entries, is_numbered = summary.sections.get(section, ()), section in _NUMBERED
+    for number, index in enumerate(sorted(shown), _first_number(summary, len(shown))):
+        mark = f"{number}. " if is_numbered and not summary.for_person else "- "
+        yield _line(mark, _with_pieces(entries[index], shown[index]))
 
 
 def _with_pieces(entry: Entry, numbers: list[int]) -> Entry:
@@ -426,8 +447,7 @@ def _first_number(summary: Summary, shown: int) -> int:
     return max(summary.numbered - shown, 0) + 1 if summary.made_by == "model" else 1
 
 
-def _line(section: Section, number: int, entry: Entry) -> str:
-    mark = f"{number}. " if section in _NUMBERED else "- "
+def _line(mark: str, entry: Entry) -> str:
     source = f" [{entry.source}]" if entry.source else ""
     words = entry.text.replace("\n", f"\n{_INDENT}")
     return f"{mark}{words}{source}"
