@@ -36,7 +36,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import session_name, store_options
 from foldaway.config import redaction_policy
 from foldaway.engine import BRIEF_TOKENS, Brief, brief_of, handoff_prompt, make_redactor
-from foldaway.sessions import brief_session, redactor_of, show_controls
+from foldaway.sessions import brief_session, redactor_of
 
 SHOWN_BRIEFS = 5
 """Sessions of a file that are printed; each takes a screen or two."""
@@ -131,7 +131,7 @@ def _briefs(session: str, given: dict[str, Any], most: int | None) -> Iterator[N
 
 def _plain(made: Brief) -> Brief:
     """Return a brief without control codes: it goes to terminals and command lines."""
-    return replace(made, text=show_controls(made.text))
+    return replace(made, text="\n".join(map(make_plain, made.text.splitlines())))
 
 
 def _program(client: KnownAgent) -> str:

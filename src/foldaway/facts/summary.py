@@ -10,7 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import Regex, TokenCounter
+from foldaway.facts.dialogue.text import sentences
 from foldaway.facts.languages import Language, phrases_for
+from foldaway.facts.names import Known, likeness, names_in
 
 Section: TypeAlias = Literal[
     "task",
@@ -85,6 +87,11 @@ _BY_WORD: tuple[tuple[str, Section], ...] = (
     ("next", "remaining"),
 )
 """How other compressors' headings are read."""
+_ASKED: frozenset[Section] = frozenset({"goal", "task", "pending", "resolved"})
+_COMMITTED: frozenset[Section] = frozenset(
+    {"constraints", "decisions", "pending", "remaining", "blocked"}
+)
+"""What is lost unless it is said: that its names are there is not enough."""
 _HEADING = Regex(r"#{1,4} +(?=\S)")
 _ENTRY = Regex(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = Regex(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
@@ -222,6 +229,41 @@ class Summary(Struct, frozen=True):
         others = (entry for entry in self.sections.get("goal", ()) if entry.text != text)
         entries = (Entry(text, weight=_GOAL_WEIGHT), *others)
         return replace(self, sections={**self.sections, "goal": entries})
+
+    def untold(self, prose: str) -> Summary:
+        """Return the summary with those entries only that a text in prose does not tell.
+
+        It tells an entry if a line or sentence of it says the same or, unless somebody is committed
+        by it, if it has every name in it; of a file the last part of the path.
+        """
+        told = Known()
+        for line in dict.fromkeys(prose.splitlines()):
+            for piece in dict.fromkeys((line, *sentences(line))) if line.strip() else ():
+                told.add(likeness(piece), 0)
+
+        def is_told(section: Section, entry: Entry) -> bool:
+            text = entry.text
+            if text in NOTES_WITHOUT_MODEL:
+                return True
+            # before what the user wrote there are words of ours
+            said = text.partition(": ")[2] if section in _ASKED else ""
+            if any(told.find(likeness(one)) is not None for one in (text, said) if one):
+                # a line may tell one sentence of several
+                pieces = sentences(text) if section in _COMMITTED else ()
+                like = [one for one in map(likeness, pieces) if len(one.words) > 1]
+                return all(told.find(one) is not None for one in like)
+            if section in _COMMITTED or not prose:
+                return False
+            names = [name.text for name in names_in(text)]
+            if section == "files":
+                names = [name.rpartition("/")[2] for name in names]
+            return bool(names) and all(name in prose for name in names)
+
+        left = {
+            section: tuple(one for one in rows if not is_told(section, one))
+            for section, rows in self.sections.items()
+        }
+        return replace(self, sections={section: rows for section, rows in left.items() if rows})
 
     def merge(self, newer: Summary) -> Summary:
         """Return both together, older entries first; an entry that stands in both stands once."""
