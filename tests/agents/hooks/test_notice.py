@@ -24,7 +24,12 @@ def answered(tokens: int, **more: Any) -> str:
         "cache_read_input_tokens": tokens - 1_000,
         "cache_creation": {"ephemeral_5m_input_tokens": 990}, "output_tokens": 7,
     }  # fmt: skip
-    said = {"role": "assistant", "model": "claude-opus-4-5", "content": [], "usage": usage}
+    said: dict[str, Any] = {
+        "role": "assistant",
+        "model": "claude-opus-4-5",
+        "content": [],
+        "usage": usage,
+    }
     row = {"isSidechain": False, "type": "assistant", "message": said, **more}
     return json.dumps(row, separators=(",", ":")) + "\n"
 

@@ -27,9 +27,9 @@ _MODEL = re.compile(rb'"model": ?"([^"\\]+)"')
 _NEAR_BYTES = 400
 """After the key of a usage report; the counts of a prompt come first."""
 _NOTICE = (
-    "The context window is {now} % full; at about {limit} % it is compacted. Requests, decisions and "
-    "results up to then are folded into a summary, which may leave some out. They stay in the file "
-    "of this session: {ways}. This is a note from the user's tools and asks for nothing."
+    "The context window is {now} % full; at about {limit} % it is compacted. Requests, decisions "
+    "and results up to then are folded into a summary, which may leave some out. They stay in the "
+    "file of this session: {ways}. This is a note from the user's tools and asks for nothing."
 )
 _BY_TOOLS = (
     "foldaway_sessions_dropped lists what was left out, foldaway_sessions_search finds it, and "
