@@ -60,6 +60,7 @@ def all_answers(library: Library, session: str, ref: str, word: str) -> Iterator
         ("read", {}), ("status", {}), ("status", {"session": session}),
         ("read", {"session": session}), ("recall", {"ref": ref}),
         ("pin", {"session": session, "position": 0}), ("brief", {}),
+        ("dropped", {}), ("dropped", {"session": session}),
         ("brief", {"session": session}),
         ("brief", {"session": session, "focus": word}), ("compact", {"session": session}),
         ("compact", {"session": session, "focus": word}),
@@ -365,5 +366,5 @@ def test_the_home_and_what_is_exported_from_it_are_private(tmp_path: Path) -> No
 def test_the_tools_are_those_that_are_tried_here() -> None:
     """Whoever adds a tool adds it to `all_answers`."""
     assert {tool.name.rpartition("_")[2] for tool in TOOLS} == {
-        "search", "read", "recall", "status", "pin", "brief", "compact",
+        "search", "read", "recall", "status", "pin", "brief", "dropped", "compact",
     }  # fmt: skip

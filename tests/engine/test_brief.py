@@ -76,6 +76,37 @@ def test_a_small_record_has_the_tests_and_the_last_report() -> None:
     assert "because of the greeting in the index" in text
 
 
+HEADINGS = ["Task", "State", "Done", "Open", "Files", "Decisions", "Facts"]
+
+
+def test_a_person_reads_seven_headings_without_the_output_of_tools() -> None:
+    """Choices are decisions, what was found out is a fact, and a rule belongs to the task."""
+    said: list[Any] = [
+        {"role": "user", "content": "Fix the login. Never touch legacy.py."},
+        {"role": "assistant", "content": "Let me look at auth.py first."},
+        *called("grep", {"pattern": "login"}, "auth.py:12: def login(user):\n" * 9),
+        {"role": "assistant", "content": "The cause is a stale cookie in `auth.py`. I'll use the "
+         "session store instead of cookies."},
+        *called("edit", {"path": "auth.py", "old": "cookie", "new": "session"}, "ok"),
+        *called("bash", {"command": "pytest -q"}, "1 failed, 6 passed in 1.2s"),
+        {"role": "assistant", "content": "One test still fails: test_logout."},
+        {"role": "user", "content": "Now fix test_logout."},
+        {"role": "assistant", "content": "It passes now."},
+    ]  # fmt: skip
+    text = brief_of(load(said), for_person=True).text
+    found = dict(part.split("\n", 1) for part in text.removeprefix("## ").split("\n## "))
+    assert list(found) == [one for one in HEADINGS if one in found]
+    assert "Never touch legacy.py." in found["Task"]
+    assert "session store instead of cookies" in found["Decisions"]
+    assert "stale cookie" in found["Facts"]
+    assert "stale cookie" not in found["Decisions"]
+    assert "It passes now." in found["State"]
+    assert "auth.py" in found["Files"]
+    assert "def login" not in text
+    assert "Let me look" not in text
+    assert "def login" in brief_of(load(said)).text
+
+
 def called(name: str, arguments: dict[str, str], result: str) -> list[Any]:
     """Return a call and its result."""
     key = f"call_{json.dumps(arguments)}"

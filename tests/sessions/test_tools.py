@@ -368,7 +368,7 @@ def test_the_tools_say_when_to_use_them_and_what_may_be_given() -> None:
 
 def test_the_schemas_name_the_limits_and_values_that_the_code_has() -> None:
     """They are data, and the code decides."""
-    search, read, _, _, _, _, pin = (tool.parameters["properties"] for tool in TOOLS)
+    search, read, *_, pin = (tool.parameters["properties"] for tool in TOOLS)
     assert search["role"]["enum"] == list(SPEAKERS)
     assert set(search["source"]["enum"]) == OTHER_SOURCES
     assert search["sort"]["enum"] == list(get_args(Sort))
@@ -376,6 +376,6 @@ def test_the_schemas_name_the_limits_and_values_that_the_code_has() -> None:
     assert f"at most {MOST_HITS}." in search["most"]["description"]
     assert f"with {AROUND} messages" in read["around"]["description"]
     assert pin["note"]["maxLength"] == NOTE_CHARS
-    for limit in (tool.parameters["properties"].get("max_tokens") for tool in TOOLS[:5]):
+    for limit in (tool.parameters["properties"].get("max_tokens") for tool in TOOLS[:6]):
         assert (limit["minimum"], limit["maximum"]) == (LEAST_TOKENS, MOST_TOKENS)
         assert f"{TOKENS:,} if not given, at most {MOST_TOKENS:,}" in limit["description"]

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = f"""\
 The user's past sessions with agents, kept by Foldaway. Use them when the user refers to earlier \
-work. To take over a session, ask for its brief. To find something, search first, then read around \
-what was found; recall gives the originals behind a reference such as fa-0123456789. {MARK}"""
+work. To take over a session, ask for its brief; after a compaction, for what it dropped. To find \
+something, search first, then read around what was found; recall gives the originals behind a \
+reference such as fa-0123456789. {MARK}"""
 
 
 def make_server(library: Library, version: str) -> Server[Any]:

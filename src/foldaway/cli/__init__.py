@@ -23,6 +23,7 @@ GROUPS = {
         "open": "Open the inspector in a browser: what was spent, and what the model saw.",
         "inspect": "Show where the context of a transcript goes.",
         "brief": "Print the record of a session, or open another agent with it.",
+        "dropped": "Show what the last compaction left out: rules and decisions first.",
     },
     "Shrink": {
         "compact": "Make a transcript or session smaller; the originals can be restored.",
@@ -53,7 +54,6 @@ GROUPS = {
     },
     "Prove": {
         "plan": "Say whether to compact a transcript now, and why.",
-        "simulate": "Replay sessions and show what each strategy would cost.",
         "lab": "Measure what compaction keeps, on your own sessions.",
         "trajectories": "Make finished runs fit a training window, in batches.",
     },
@@ -61,6 +61,7 @@ GROUPS = {
         "uninstall": "Remove from coding agents what `foldaway install` wrote.",
         "mcp": "Serve past sessions to agents, through MCP.",
         "rules": "List the rules of the providers.",
+        "simulate": "Replay sessions and show what each strategy would cost.",
         "completion": "Print the completion script of a shell.",
         "follow": "Follow the list of an agent for its plug-in; `foldaway install` sets it up.",
         "hook": "Answer a hook of a coding agent; `foldaway install` sets it up.",

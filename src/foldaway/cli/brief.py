@@ -36,7 +36,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import session_name, store_options
 from foldaway.config import redaction_policy
 from foldaway.engine import BRIEF_TOKENS, Brief, brief_of, handoff_prompt, make_redactor
-from foldaway.sessions import brief_session, redactor_of, show_controls
+from foldaway.sessions import brief_session, redactor_of
 
 SHOWN_BRIEFS = 5
 """Sessions of a file that are printed; each takes a screen or two."""
@@ -67,10 +67,10 @@ def opening_clients() -> Mapping[str, KnownAgent]:
 def brief(session: str, as_json: bool, **given: Any) -> int:
     """Print the record of a session, or open another agent with it.
 
-    The record says where things stand, what was asked and done, which files changed, and what is
-    open; [m12] is the message at position 12. SESSION is a stored session (its id, title or
-    `last`), a file of any agent, a folder or `-`. No model is asked, nothing is stored, and
-    secrets are hidden. On a terminal it is wrapped, elsewhere it is Markdown.
+    Its headings are Task, State, Done, Open, Files, Decisions and Facts; [m12] is the message at
+    position 12. An agent (--to) gets more, with lines of results. SESSION is a stored session (its
+    id, title or `last`), a file of any agent, a folder or `-`. No model is asked, nothing is
+    stored, and secrets are hidden. On a terminal it is wrapped, elsewhere it is Markdown.
 
     \b
     foldaway brief last
@@ -108,7 +108,11 @@ class NamedBrief(Struct, frozen=True):
 def _briefs(session: str, given: dict[str, Any], most: int | None) -> Iterator[NamedBrief]:
     """Yield the records of a conversation, or of the first of several."""
     policy = redaction_policy(settings_from(given))
-    size = {"tokens": given["tokens"], "focus": given["focus"]}
+    size: dict[str, Any] = {
+        "tokens": given["tokens"],
+        "focus": given["focus"],
+        "for_person": not given["to"],
+    }
     if not is_path(session) and not is_newest_file(session):
         with open_stored_session(session) as (store, info):
             info = store.newest_leaf(info.id)
@@ -127,7 +131,7 @@ def _briefs(session: str, given: dict[str, Any], most: int | None) -> Iterator[N
 
 def _plain(made: Brief) -> Brief:
     """Return a brief without control codes: it goes to terminals and command lines."""
-    return replace(made, text=show_controls(made.text))
+    return replace(made, text="\n".join(map(make_plain, made.text.splitlines())))
 
 
 def _program(client: KnownAgent) -> str:

@@ -8,16 +8,17 @@ from typing import Any
 
 import click
 
+from foldaway.cli.conversation import is_newest_file, is_path, open_stored_session, read_input
 from foldaway.cli.dates import short_date
 from foldaway.cli.draw import Picture, text_of
 from foldaway.cli.files import STANDARD, count_of, make_plain, shorten, write_bytes
-from foldaway.cli.inputs import COUNT, FILE, json_option, options, print_json, usage_error
+from foldaway.cli.inputs import COUNT, FILE, json_option, options, print_json, reading, usage_error
 from foldaway.cli.originals import load_originals
 from foldaway.cli.stores import clip_id, open_given, read_narrowing, span_options, store_options
-from foldaway.dialects import parse
+from foldaway.dialects import dump_bytes, parse
 from foldaway.engine import recall as recall_from
 from foldaway.engine import search as search_in
-from foldaway.errors import UnknownReference
+from foldaway.errors import UnknownPosition, UnknownReference
 from foldaway.search import Filters
 from foldaway.sessions import AROUND, Hit, discover
 from foldaway.stores import Store
@@ -25,6 +26,7 @@ from foldaway.stores import Store
 SHOWN_AROUND = 1
 """Messages on either side that the picture shows if nobody says how many."""
 _OPERATOR = re.compile(r"""["“„«*]|(?:^|\s)-\S|(?:^|\s)\w+:\S""")
+_PLACE = re.compile(r"m([0-9]{1,12})")
 _SORTS = click.Choice(["relevance", "newest", "oldest"])
 
 
@@ -196,24 +198,28 @@ def _show_snippet(picture: Picture, hit: Hit) -> None:
 @click.argument("reference", metavar="REF")
 @options(
     ("--originals FILE", FILE, "Look in the originals that compact wrote, instead of sessions."),
-    ("--session ID", str, "Only references of this session.", ""),
+    ("--session NAME", str, "Only references of this session; for m12, also a file.", ""),
 )
 @store_options
 @json_option
 def recall(reference: str, originals: str | None, session: str, as_json: bool, **given: Any) -> int:
     """Print the originals behind a reference.
 
-    REF is a reference such as fa-0123456789 that a mark or summary names. Every message is
-    printed byte for byte as it is stored, or with --originals as it was in the file that was
-    compressed, followed by a line break. With --json it is one object: the reference, its session
-    and positions, and `messages`. The exit code is 2 if the reference is unknown.
+    REF is a reference such as fa-0123456789 that a mark or summary names, or with --session the
+    place of a message, such as m12. Every message is printed byte for byte as it is stored, or with
+    --originals as it was in the file that was compressed, followed by a line break. With --json it
+    is one object: the reference, its session and positions, and `messages`. The exit code is 2 if
+    the reference is unknown.
 
     \b
     foldaway recall fa-0123456789
     foldaway recall fa-0123456789 --originals small.json.originals.jsonl
+    foldaway recall m12 --session last
     """
     where: dict[str, object] = {}
-    if originals is None:
+    if session and (place := _PLACE.fullmatch(reference)):
+        where, found = _at_place(session, int(place[1]))
+    elif originals is None:
         where, found = _from_store(reference, session, given)
     else:
         found = recall_from(reference, load_originals(originals))
@@ -222,6 +228,22 @@ def recall(reference: str, originals: str | None, session: str, as_json: bool, *
     else:
         write_bytes(STANDARD, b"".join(piece + b"\n" for piece in found))
     return 0
+
+
+def _at_place(session: str, at: int) -> tuple[dict[str, object], list[bytes]]:
+    """Return the message at a position of the log of a stored session or of a file."""
+    with reading(session, as_json=False):
+        if is_path(session) or is_newest_file(session):
+            found = read_input(session, None, None).transcripts[0].messages
+            if at >= len(found):
+                raise UnknownPosition(session, at, len(found) - 1)
+            return {"positions": [at, at + 1]}, [dump_bytes(found[at].wire)]
+        with open_stored_session(session) as (store, info):
+            info = store.newest_leaf(info.id)
+            rows = [row.body for row in store.read(info.id, at, at + 1)]
+            if not rows:
+                raise UnknownPosition(info.id, at, info.length - 1)
+            return {"session": info.id, "positions": [at, at + 1]}, rows
 
 
 def _from_store(

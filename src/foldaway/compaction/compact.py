@@ -266,12 +266,14 @@ def _as_asked(summary: Summary, options: Options, room_chars: float) -> Summary:
     return summary.with_goal(options.goal, room_chars) if options.goal else summary
 
 
-def record(work: CompactionInput, stop: int, tokens: int | None = None) -> str:
+def record(
+    work: CompactionInput, stop: int, tokens: int | None = None, *, for_person: bool = False
+) -> str:
     """Return all that is known of the log up to `stop` as the text of one summary.
 
     It has at most `tokens`, as many as a compaction would give it if that is not said. It stands
     alone: nothing of the log is thought to be seen beside it. Nothing is changed, and no model is
-    asked; what one wrote before is in it.
+    asked; what one wrote before is in it. One `for_person` has fewer headings.
     """
     state = work.state
     known, known_to = (state.ledger, state.ledgered) if state.ledgered <= stop else (Ledger(), 0)
@@ -281,12 +283,13 @@ def record(work: CompactionInput, stop: int, tokens: int | None = None) -> str:
         room_chars=room / ledger.tokens_per_char(work.counter),
         focus=work.options.focus,
         carried=state.carried,
+        for_person=for_person,
     )
     summary = summarize(ledger, around)
     prose = _older_prose(state, stop)
     if prose is not None and state.prose_to <= stop:
         summary = joined(prose, summary, around.room_chars).summary
-    summary = _as_asked(summary, work.options, around.room_chars)
+    summary = replace(_as_asked(summary, work.options, around.room_chars), for_person=for_person)
     return work.redact(summary.render(work.counter, room))
 
 

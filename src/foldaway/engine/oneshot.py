@@ -303,17 +303,18 @@ def brief_of(
     delegated: tuple[str, ...] = (),
     redact: Redact | None = None,
     state: CompactionState = _NO_STATE,
+    for_person: bool = False,
 ) -> Brief:
     """Return the record of a whole transcript in at most `tokens`, by an estimate.
 
     `focus` is a topic whose facts come first, `goal` is kept letter for letter, `delegated` is what
-    subagents have, and `state` is what earlier compactions know. No model is asked and nothing is
-    changed.
+    subagents have, and `state` is what earlier compactions know. One `for_person` is short and has
+    fewer headings. No model is asked and nothing is changed.
     """
     settings = settings_for(model=Model(), redact=redact)
     options = Options(focus=focus, goal=goal, delegated=delegated, references=False)
     work = work_of(settings, transcript, options, state)
-    text = record(work, len(work.log), tokens) if work.log else ""
+    text = record(work, len(work.log), tokens, for_person=for_person) if work.log else ""
     return Brief(text, work.counter.count(text), len(work.log))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core import Regex, TokenCounter
+from foldaway.facts.dialogue.text import sentences
 from foldaway.facts.languages import Language, phrases_for
+from foldaway.facts.names import Known, likeness, names_in
 
 Section: TypeAlias = Literal[
     "task",
@@ -52,6 +54,16 @@ REPORT = MUST + 28.5
 """What the agent reported last."""
 ASK = MUST + 28
 """An ask between the first and the newest."""
+_FOR_PERSON: dict[str, tuple[Section, ...]] = {
+    "task": ("goal", "task", "constraints"),
+    "state": ("state", "in_progress"),
+    "done": ("completed", "resolved"),
+    "open": ("blocked", "remaining", "pending"),
+    "files": ("files",),
+    "decisions": ("decisions",),
+    "facts": ("critical",),
+}
+"""The sections under each heading of a record for a person."""
 _NUMBERED: frozenset[Section] = frozenset({"completed"})
 _BY_HEADING: dict[str, Section] = {
     phrases_for(language).headings[section].lower(): section
@@ -75,6 +87,11 @@ _BY_WORD: tuple[tuple[str, Section], ...] = (
     ("next", "remaining"),
 )
 """How other compressors' headings are read."""
+_ASKED: frozenset[Section] = frozenset({"goal", "task", "pending", "resolved"})
+_COMMITTED: frozenset[Section] = frozenset(
+    {"constraints", "decisions", "pending", "remaining", "blocked"}
+)
+"""What is lost unless it is said: that its names are there is not enough."""
 _HEADING = Regex(r"#{1,4} +(?=\S)")
 _ENTRY = Regex(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = Regex(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
@@ -148,6 +165,8 @@ class Summary(Struct, frozen=True):
     language: Language = "en"
     brief: bool = False
     """Whether it leaves out what only counts what was left out."""
+    for_person: bool = False
+    """Whether a person reads it, under fewer headings; it is not read back."""
 
     def render(self, counter: TokenCounter, budget_tokens: int) -> str:
         """Return the summary as Markdown within `budget_tokens`.
@@ -210,6 +229,41 @@ class Summary(Struct, frozen=True):
         others = (entry for entry in self.sections.get("goal", ()) if entry.text != text)
         entries = (Entry(text, weight=_GOAL_WEIGHT), *others)
         return replace(self, sections={**self.sections, "goal": entries})
+
+    def untold(self, prose: str) -> Summary:
+        """Return the summary with those entries only that a text in prose does not tell.
+
+        It tells an entry if a line or sentence of it says the same or, unless somebody is committed
+        by it, if it has every name in it; of a file the last part of the path.
+        """
+        told = Known()
+        for line in dict.fromkeys(prose.splitlines()):
+            for piece in dict.fromkeys((line, *sentences(line))) if line.strip() else ():
+                told.add(likeness(piece), 0)
+
+        def is_told(section: Section, entry: Entry) -> bool:
+            text = entry.text
+            if text in NOTES_WITHOUT_MODEL:
+                return True
+            # before what the user wrote there are words of ours
+            said = text.partition(": ")[2] if section in _ASKED else ""
+            if any(told.find(likeness(one)) is not None for one in (text, said) if one):
+                # a line may tell one sentence of several
+                pieces = sentences(text) if section in _COMMITTED else ()
+                like = [one for one in map(likeness, pieces) if len(one.words) > 1]
+                return all(told.find(one) is not None for one in like)
+            if section in _COMMITTED or not prose:
+                return False
+            names = [name.text for name in names_in(text)]
+            if section == "files":
+                names = [name.rpartition("/")[2] for name in names]
+            return bool(names) and all(name in prose for name in names)
+
+        left = {
+            section: tuple(one for one in rows if not is_told(section, one))
+            for section, rows in self.sections.items()
+        }
+        return replace(self, sections={section: rows for section, rows in left.items() if rows})
 
     def merge(self, newer: Summary) -> Summary:
         """Return both together, older entries first; an entry that stands in both stands once."""
@@ -395,22 +449,31 @@ def _within_budget(
 
 def _rendered(summary: Summary, chosen: _Chosen) -> str:
     phrases = phrases_for(summary.language)
+    headings: dict[str, tuple[Section, ...]] = {
+        phrases.headings[section]: (section,) for section in SECTIONS
+    }
+    if summary.for_person:
+        headings = {phrases.short_headings[name]: rows for name, rows in _FOR_PERSON.items()}
     blocks: list[str] = []
-    for section in SECTIONS:
-        entries = summary.sections.get(section, ())
-        shown = chosen.get(section, {})
-        if not shown:
+    for heading, sections in headings.items():
+        entries = sum(len(summary.sections.get(one, ())) for one in sections)
+        count = sum(len(chosen.get(one, ())) for one in sections)
+        if not count:
             continue
-        lines = [f"## {phrases.headings[section]}"]
-        if len(shown) < len(entries) and shown and not summary.brief:
-            lines.append(f"(… {len(entries) - len(shown)} more in the originals)")
-        first = _first_number(summary, len(shown))
-        lines.extend(
-            _line(section, number, _with_pieces(entries[index], shown[index]))
-            for number, index in enumerate(sorted(shown), first)
-        )
+        lines = [f"## {heading}"]
+        if count < entries and not summary.brief:
+            lines.append(f"(… {entries - count} more in the originals)")
+        for section in sections:
+            lines += _lines(summary, section, chosen.get(section, {}))
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def _lines(summary: Summary, section: Section, shown: dict[int, list[int]]) -> Iterator[str]:
+    entries, is_numbered = summary.sections.get(section, ()), section in _NUMBERED
+    for number, index in enumerate(sorted(shown), _first_number(summary, len(shown))):
+        mark = f"{number}. " if is_numbered and not summary.for_person else "- "
+        yield _line(mark, _with_pieces(entries[index], shown[index]))
 
 
 def _with_pieces(entry: Entry, numbers: list[int]) -> Entry:
@@ -426,8 +489,7 @@ def _first_number(summary: Summary, shown: int) -> int:
     return max(summary.numbered - shown, 0) + 1 if summary.made_by == "model" else 1
 
 
-def _line(section: Section, number: int, entry: Entry) -> str:
-    mark = f"{number}. " if section in _NUMBERED else "- "
+def _line(mark: str, entry: Entry) -> str:
     source = f" [{entry.source}]" if entry.source else ""
     words = entry.text.replace("\n", f"\n{_INDENT}")
     return f"{mark}{words}{source}"

@@ -10,14 +10,9 @@ if TYPE_CHECKING:
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.delegations import Delegated
     from foldaway.sessions.details import SessionRow, ViewRow
+    from foldaway.sessions.dropped import Dropped
     from foldaway.sessions.erasing import Erasure, erase_words
-    from foldaway.sessions.exporting import (
-        add_frame,
-        brief_session,
-        export,
-        show_controls,
-        transcript_of,
-    )
+    from foldaway.sessions.exporting import add_frame, brief_session, export, transcript_of
     from foldaway.sessions.finding import (
         AROUND,
         Hit,
@@ -77,6 +72,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Chat",
     "Delegated",
+    "Dropped",
     "Erasure",
     "Followed",
     "Handed",
@@ -109,8 +105,9 @@ __getattr__ = import_later(
         "chat": "Chat",
         "delegations": "Delegated",
         "details": "SessionRow ViewRow",
+        "dropped": "Dropped",
         "erasing": "Erasure erase_words",
-        "exporting": "add_frame brief_session export show_controls transcript_of",
+        "exporting": "add_frame brief_session export transcript_of",
         "finding": "AROUND Hit ShownMessage discover message_at read recall_from scroll",
         "following": "Followed Insert Keep Replace",
         "hiding": "PLACEHOLDER Show as_it_is redactor_of reveal_text show_json",

@@ -244,7 +244,13 @@ _MOST_ROWS = 500
 
 
 def brief_session(
-    store: Store, info: SessionInfo, *, show: Show, tokens: int = BRIEF_TOKENS, focus: str = ""
+    store: Store,
+    info: SessionInfo,
+    *,
+    show: Show,
+    tokens: int = BRIEF_TOKENS,
+    focus: str = "",
+    for_person: bool = False,
 ) -> Brief:
     """Return the record of a stored session: of its whole log, with what its compactions know.
 
@@ -258,6 +264,7 @@ def brief_session(
         redact=show,
         delegated=pick_sentences(delegations(store, info)),
         state=_state(store, info),
+        for_person=for_person,
     )
 
 

@@ -13,6 +13,7 @@ from foldaway._core import read_table
 from foldaway.dialects import dump_text
 from foldaway.errors import FoldawayError, UnknownSession
 from foldaway.search import Filters, Sort
+from foldaway.sessions.dropped import Dropped
 from foldaway.sessions.exporting import brief_session, remainder_of
 from foldaway.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
 from foldaway.sessions.hiding import PLACEHOLDER, SPEAKERS, may_leave
@@ -51,6 +52,7 @@ _ROW_CHARS = (16_000, 4_000, 1_000, 300)
 down to half of what a list shows."""
 _COMPACTED_SHARE = 0.75
 """Of an answer, for the messages themselves; keys, times and escapes take up to a quarter of it."""
+_BY_POSITION = "call foldaway_sessions_read with this session, and a position as around"
 _BY_LABEL = "[m12] is position 12: call foldaway_sessions_read with this session and around=12"
 
 
@@ -318,6 +320,27 @@ def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
     return found
 
 
+def _dropped(library: Library, arguments: Asked) -> dict[str, Any]:
+    info = _find_named(library, arguments)
+    made = Dropped.of_session(library.store, info, library.show)
+    rows = [
+        {
+            "kind": fact.kind,
+            "text": beginning(fact.text, _ROW_CHARS[-1]),
+            "position": fact.position,
+            **({"ref": fact.reference} if fact.reference else {}),
+        }
+        for fact in made.facts
+    ]
+    head = {**library.about(info), "by": made.by or "nobody", "at": made.at, "folded": made.folded}
+
+    def build(count: int) -> dict[str, Any]:
+        left = {"not_shown": len(rows) - count} if count < len(rows) else {}
+        return {**head, "dropped": rows[:count], **left, "more": _BY_POSITION}
+
+    return largest(build, len(rows), _max_tokens(arguments))
+
+
 def _compact(library: Library, arguments: Asked) -> dict[str, Any]:
     info, max_tokens = _find_named(library, arguments), _max_tokens(arguments)
     left = remainder_of(
@@ -401,6 +424,7 @@ _ANSWERS: Mapping[str, Answer] = {
     "foldaway_sessions_read": _read,
     "foldaway_sessions_recall": _recall,
     "foldaway_sessions_brief": _brief,
+    "foldaway_sessions_dropped": _dropped,
     "foldaway_sessions_compact": _compact,
     "foldaway_sessions_status": _status,
     "foldaway_sessions_pin": _pin,

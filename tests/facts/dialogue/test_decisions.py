@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.testing.rows import each_row
 
-from foldaway.facts.dialogue.statements import decisions
+from foldaway.facts.dialogue.statements import decisions, is_choice
 
 
 @each_row(
@@ -38,3 +38,24 @@ def test_steps_and_questions_are_no_decisions() -> None:
         "The linter is currently unavailable, so the tests are blocked by that.",
     ):  # fmt: skip
         assert decisions(text) == (), text
+
+
+def test_a_choice_is_no_finding() -> None:
+    """A contrast is a choice only in what somebody says that they do."""
+    for text in (
+        "I'll use SQLite.",
+        "I replaced the cookie with a session.",
+        "We decided on one table a tenant.",
+        "Use the pool instead of a connection.",
+        "Ich verwende SQLite.",
+    ):
+        assert decisions(text) == (text,)
+        assert is_choice(text), text
+    for text in (
+        "The root cause is a stale cookie.",
+        "Now it shows 71.4% instead of 100%.",
+        "The field is missing from the struct.",
+        "Der Fehler ist im Cache, statt im Code.",
+    ):
+        assert decisions(text) == (text,)
+        assert not is_choice(text), text

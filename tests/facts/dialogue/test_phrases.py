@@ -37,6 +37,8 @@ def test_every_language_says_everything(language: Language) -> None:
     phrases = phrases_for(language)
     assert tuple(phrases.headings) == SECTIONS
     assert len(set(phrases.headings.values())) == len(SECTIONS)
+    assert tuple(phrases.short_headings) == tuple(phrases_for("en").short_headings)
+    assert len(set(phrases.short_headings.values())) == len(phrases.short_headings)
     for name in Phrases.__struct_fields__:
         value = getattr(phrases, name)
         if isinstance(value, Counted):

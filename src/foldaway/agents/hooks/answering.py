@@ -67,6 +67,10 @@ class HookHost(Struct, frozen=True):
     """Starts the import of a file, or of all of an agent, and does not wait for it."""
     is_news: Callable[[str, str], bool] = lambda path, sign: False
     """Whether the session in a file was compacted since this was asked last, by a sign in it."""
+    is_new_window: Callable[[str, str], bool] = lambda path, sign: False
+    """Whether nobody asked this since the session in a file was compacted, by a sign in it."""
+    window: int = 0
+    """The window that the user gave the agent; 0 if none."""
     message_file: str = ""
     """What the agent reads before each request, if the user named such a file."""
 
@@ -103,7 +107,8 @@ def answer(client: KnownAgent, event: HookEvent, options: HookOptions, host: Hoo
     if hook is None:
         return ""
     if hook.does == "shorten":
-        return _shorten(client, event, options, host, _reminder(client, event, options, host))
+        context = _reminder(client, event, options, host) or _notice(client, event, host)
+        return _shorten(client, event, options, host, context)
     if host.message_file and (hook.says == "file" or hook.does == "import"):
         _refresh(event, options, host, ends=hook.does == "import")
     if hook.says == "file":
@@ -165,6 +170,15 @@ def _reminder(client: KnownAgent, event: HookEvent, options: HookOptions, host: 
 
     found = dropped_facts(event.path, options.facts_tokens, is_new=False)
     return _frame(_AFTER, found, _MORE if find_spec("mcp") else "")
+
+
+def _notice(client: KnownAgent, event: HookEvent, host: HookHost) -> str:
+    sign = client.hooks.boundary
+    if not sign or not event.path:
+        return ""
+    from foldaway.agents.hooks.notice import notice
+
+    return notice(client, event.path, host.window, lambda: host.is_new_window(event.path, sign))
 
 
 def _format_answer(client: KnownAgent, event: str, parts: Mapping[str, Any]) -> str:

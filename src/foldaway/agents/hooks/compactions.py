@@ -23,11 +23,21 @@ def is_new_compaction(transcript: str, sign: str, folder: Callable[[], Path]) ->
     Its file has `sign` once for each compaction. What is known is noted in a folder, which is asked
     for only if there was one.
     """
-    known, count = 0, _count(transcript, sign.encode())
-    if not count:
-        return False
-    notes = folder()
-    note = notes / hashlib.sha256(transcript.encode()).hexdigest()[:16]
+    count = _count(transcript, sign.encode())
+    return bool(count) and count > _replace_note(folder(), transcript, count, least=0)
+
+
+def is_new_window(transcript: str, sign: str, folder: Callable[[], Path]) -> bool:
+    """Return whether this is asked for the first time since a session was compacted last, or began;
+    `sign` and folder are as above.
+    """
+    count = _count(transcript, sign.encode())
+    return count != _replace_note(folder(), f"{transcript} window", count, least=-1)
+
+
+def _replace_note(notes: Path, name: str, count: int, *, least: int) -> int:
+    """Note a count under a name, and return what was noted before, `least` if nothing was."""
+    note, known = notes / hashlib.sha256(name.encode()).hexdigest()[:16], least
     with suppress(FileNotFoundError, ValueError):
         known = int(note.read_text())
     if count != known:
@@ -35,7 +45,7 @@ def is_new_compaction(transcript: str, sign: str, folder: Callable[[], Path]) ->
         make_private_folder(notes)
         with replacing(note, PRIVATE, private=True) as file:
             file.write(str(count).encode())
-    return count > known
+    return known
 
 
 def _count(transcript: str, sign: bytes) -> int:

@@ -10,17 +10,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Policy
 from foldaway.agents.importers import ImportedSession, read_bytes, read_stored
-from foldaway.facts import (
-    NOTES_WITHOUT_MODEL,
-    Entry,
-    FactReader,
-    Known,
-    LogReading,
-    Summary,
-    likeness,
-    names_in,
-    recognize,
-)
+from foldaway.facts import FactReader, LogReading, Summary, recognize
 from foldaway.facts.ledger import Around, summarize
 from foldaway.transcript import Estimator, Message, texts
 
@@ -92,28 +82,11 @@ def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str 
 
 
 def render_untold(record: Summary, summary: str, tokens: int) -> str:
-    """Return the entries of a record that a summary in prose does not tell, without their sources.
-
-    An entry is told if a line of the summary says the same, or if the summary has every name in it.
-    """
-    told = Known()
-    for line in summary.splitlines():
-        if line.strip():
-            told.add(likeness(line), 0)
-
-    def is_told(entry: Entry) -> bool:
-        if entry.text in NOTES_WITHOUT_MODEL:
-            return True
-        names = names_in(entry.text) if summary else []
-        if names and all(name.text in summary for name in names):
-            return True
-        return told.find(likeness(entry.text)) is not None
-
+    """Return the entries of a record that a summary does not tell, without their sources."""
     left = {
-        section: tuple(replace(one, source="") for one in rows if not is_told(one))
-        for section, rows in record.sections.items()
+        section: tuple(replace(one, source="") for one in rows)
+        for section, rows in record.untold(summary).sections.items()
     }
-    left = {section: rows for section, rows in left.items() if rows}
     return replace(record, sections=left).render(Estimator(), tokens) if left else ""
 
 

@@ -78,7 +78,10 @@ def _answer(agent: str, given: dict[str, str], redact: bool) -> str:
     data = sys.stdin.buffer.read(_MOST_BYTES)
     # most calls come with a short result: these cost no more than the start of the process
     if b'"PostToolUse"' in data and not redact and len(data) < 2 * results:
-        return ""
+        from foldaway.agents.hooks.notice import may_be_full
+
+        if not may_be_full(data):
+            return ""
     import json
 
     from msgspec.structs import replace
@@ -95,6 +98,8 @@ def _answer(agent: str, given: dict[str, str], redact: bool) -> str:
         keep=partial(_keep, given),
         import_later=partial(_import_later, given),
         is_news=partial(_is_news, given),
+        is_new_window=partial(_is_new_window, given),
+        window=int(os.environ.get(client.hooks.window) or 0) if client.hooks.window else 0,
         message_file=client.hooks.message_file(os.environ),
     )
     if not event.path:
@@ -135,12 +140,19 @@ def _keep(
 def _is_news(given: dict[str, str], transcript: str, sign: str) -> bool:
     from foldaway.agents.hooks.compactions import is_new_compaction
 
-    def folder() -> Path:
-        from foldaway.config import home_folder
+    return is_new_compaction(transcript, sign, partial(_notes, given))
 
-        return Path(given["home"] or home_folder()) / "told"
 
-    return is_new_compaction(transcript, sign, folder)
+def _is_new_window(given: dict[str, str], transcript: str, sign: str) -> bool:
+    from foldaway.agents.hooks.compactions import is_new_window
+
+    return is_new_window(transcript, sign, partial(_notes, given))
+
+
+def _notes(given: dict[str, str]) -> Path:
+    from foldaway.config import home_folder
+
+    return Path(given["home"] or home_folder()) / "told"
 
 
 def _import_later(given: dict[str, str], agent: str, path: str) -> None:

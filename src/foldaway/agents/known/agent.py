@@ -158,6 +158,8 @@ class HooksSection(AgentPlace, frozen=True, kw_only=True):
     transcript: str = ""
     message: str = ""
     sign: str = ""
+    boundary: str = ""
+    window: str = ""
     keys: dict[str, str] = {}
     trust: tuple[str, ...] = ()
     events: dict[str, AgentHook] = {}

@@ -224,9 +224,11 @@ def due_later(text: str) -> tuple[str, ...]:
 
 MOST_DECISIONS = 24
 """Of one message; chosen, a summary has room for fewer."""
-_DECISION_FIELDS = ("idle", "decides", "finds")
+_DECISION_FIELDS = ("idle", "decides", "contrasts", "finds")
 _LEAST_DECISION_CHARS = 12
 """A shorter sentence does not say what was decided; chosen."""
+_OWN_DOING = Regex(r"(?i)(?:i|we)(?:['’](?:ll|ve|d))?\s|use\s")
+"""How a sentence begins in which a contrast is a choice."""
 _UNSURE = Regex(r"(?i)(?:maybe|perhaps|possibly|next,? i|i might)\b|.*\bis currently\b")
 _HEADING_CHARS = 60
 """A shorter one that ends in a colon only announces what follows."""
@@ -240,6 +242,13 @@ def decisions(text: str) -> tuple[str, ...]:
     """
     found = dict.fromkeys(one for one in _telling(both_ends(text)) if not is_question(one))
     return tuple(found)[:MOST_DECISIONS]
+
+
+def is_choice(sentence: str) -> bool:
+    """Return whether one of the `decisions` of a text tells a choice, and not a finding."""
+    table = cue_table(*_DECISION_FIELDS)
+    found = fields_of(table, sentence, words_of(sentence), language_once(sentence))
+    return "decides" in found or ("contrasts" in found and bool(_OWN_DOING.match(sentence)))
 
 
 def _telling(text: str) -> Iterator[str]:

@@ -43,6 +43,8 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     """How a clause begins that asks for something after the rest of its message."""
     decides: tuple[str, ...] = ()
     """Tells what was chosen."""
+    contrasts: tuple[str, ...] = ()
+    """Sets one thing against another, which tells a choice or only how things are."""
     finds: tuple[str, ...] = ()
     """Tells what was found out."""
     stops: tuple[str, ...] = ()
@@ -67,6 +69,8 @@ class Phrases(Struct, frozen=True, kw_only=True):
     language: Language
     headings: dict[str, str]
     """By section, in the order of the sections."""
+    short_headings: dict[str, str]
+    """Those of a record for a person."""
     none: str
     user_wrote: str
     first_request: str

@@ -114,15 +114,15 @@ class Deed(Struct, frozen=True, gc=False):
     source: str
 
 
-def story(ledger: Ledger, phrases: Phrases, *, brief: bool) -> list[Deed]:
-    """Return what was done, in order; without older replies and what commands
-    printed if it must be brief.
+def story(ledger: Ledger, phrases: Phrases, *, brief: bool, replies: bool = True) -> list[Deed]:
+    """Return what was done, in order; without what commands printed if it must be brief, and then
+    also without older `replies`.
     """
     found = [*_edited(ledger, phrases), *_ran(ledger, brief=brief)]
     found.extend(
         Deed(fact.at, f"git commit: {title_of(fact)}", fact.source) for fact in ledger.commits
     )
-    if not brief:
+    if replies and not brief:
         found.extend(
             Deed(fact.at, f"{phrases.agent_wrote}: {cut(fact.text, _REPLY_CHARS)}", fact.source)
             for fact in ledger.replies[:-1]

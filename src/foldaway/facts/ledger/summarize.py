@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.facts.dialogue.cues import language_of
-from foldaway.facts.dialogue.statements import constraints, due_later, is_order
+from foldaway.facts.dialogue.statements import constraints, due_later, is_choice, is_order
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.facts.ledger.fact import HEAD_CHARS, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
@@ -87,6 +87,8 @@ _ENTRY_CHARS = 16
 """What stands around an entry: mark, source, line break."""
 _ASK_CHARS = 1_500
 """Of an ask; the first and the newest may take twice as much."""
+_PERSON_ASK_CHARS = 300
+"""The same for a person, who knows what they asked."""
 _LEAST_ASK_CHARS = 160
 """An ask that must be there has this much, others are left out below it."""
 _FEWEST_ASK_CHARS = 80
@@ -127,6 +129,9 @@ class Around(Struct, frozen=True):
     """Whether our own words must be few."""
     carried: Summary | None = None
     """A summary of still older messages, whose originals are gone."""
+    for_person: bool = False
+    """Whether a person reads it: without lines of tool results beside data, without what the agent
+    said on the way, and with nothing but choices as decisions."""
 
 
 def summarize(ledger: Ledger, around: Around) -> Summary:
@@ -144,9 +149,11 @@ def summarize(ledger: Ledger, around: Around) -> Summary:
     room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
     _ranked(made, ledger, around, room)
     note = BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
-    made.put("critical", note, "", 2 * MUST)
+    if not around.for_person:
+        made.put("critical", note, "", 2 * MUST)
     older = around.carried.numbered if around.carried is not None else 0
-    return replace(made.summary(ledger, older), brief=around.brief)
+    summary = made.summary(ledger, older)
+    return replace(summary, brief=around.brief, for_person=around.for_person)
 
 
 class _Made:
@@ -281,7 +288,9 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     ]
     settled = _settled(parted, around.room_chars * _ANSWERS_SHARE, focus)
     for ask in settled:
-        made.put("resolved", ask.settled, ask.fact.source, RULE - 0.25)
+        # what the agent had asked, its user decided
+        section: Section = "decisions" if around.for_person and ask.question else "resolved"
+        made.put(section, ask.settled, ask.fact.source, RULE - 0.25)
     room = around.room_chars * _ASKS_SHARE
     ends = (ledger.asks[0], asks[-1])
     # a request that is nothing but a rule is told as one: no reply is the end of it
@@ -296,7 +305,8 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     for number, ask in enumerate(order):
         # where the user wrote again since, what is newest stands after the summary
         is_must = number == 0 or (number == 1 and not around.newer_asks)
-        text = _quoted(ask, room, least if is_must else 0)
+        most = _PERSON_ASK_CHARS if around.for_person else room
+        text = _quoted(ask, min(most, room), least if is_must else 0)
         room -= len(text)
         if text:
             weight = 2 * MUST if is_must else ASK - number / 100
@@ -314,7 +324,9 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         if ask is first:
             made.put("goal", f"{phrases.first_request}{state}: {text}", ask.fact.source, weight)
         else:
-            section: Section = "resolved" if ask.answered_by and state else "pending"
+            # the user went on without an answer: a person does not wait for one
+            section = "task" if around.for_person else "pending"
+            section = "resolved" if ask.answered_by and state else section
             section = "task" if ask is asks[-1] else section
             words = f"{phrases.user_wrote}{state}: {text}"
             words = ask.settled if section == "resolved" and ask.settled else words
@@ -378,7 +390,7 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         for fact in ledger.constraints.values()
         if fact.source not in around.kept
         and fact.text not in carried
-        and not (fact.source in still_open and fact.text in quoted)
+        and not ((around.for_person or fact.source in still_open) and fact.text in quoted)
     ]
     rules = [Entry(fact.text, fact.source, RULE) for fact in stated]
     for_rules = max(room * _CONSTRAINTS_SHARE, min(_LEAST_CHARS, room / 2))
@@ -403,12 +415,12 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     _followed(made, ledger, around)
     _report(made, ledger, around)
     if not around.brief:
-        decided = _decisions(ledger, around.kept)
+        decided = _decisions(ledger, around)
         rows = [Entry(one.text, one.source, _SETTLED) for one in decided]
         made.fill("decisions", rows, room * _DECISIONS_SHARE)
     entries = [
         Entry(row.text, row.source, MUST + 4)
-        for row in story(ledger, phrases, brief=around.brief)
+        for row in story(ledger, phrases, brief=around.brief, replies=not around.for_person)
         if row.at < around.shown_from and row.source not in around.kept
     ]
     made.fill("completed", entries, room * _STORY_SHARE)
@@ -476,7 +488,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     words_told = frozenset(made.words)
     candidates = [
         *(Candidate(fact, _CARRIED + fact.worth) for fact in older if fact.text not in words_told),
-        *_candidates(ledger, around.kept, words_told),
+        *_candidates(ledger, around, words_told),
     ]
     order = choose(candidates, weights, room, told)
     total = len(order) + 1
@@ -517,23 +529,42 @@ _SECTION_OF: dict[str, Section] = {
 }
 
 
-def _candidates(ledger: Ledger, kept: frozenset[str], told: frozenset[str]) -> Iterator[Candidate]:
+def _candidates(ledger: Ledger, around: Around, told: frozenset[str]) -> Iterator[Candidate]:
+    kept = around.kept
     last = max([fact.at for fact in ledger.lines.values()], default=0) or 1
     # of a command that is too long for a head it is not known which one ran again
     ran = {fact.key: fact.at for fact in ledger.commands if len(fact.key) <= HEAD_CHARS}
     ran_at = ran.get
     yield from [
         Candidate(fact, fact.worth + _LINE * (1 + fact.at / last))
-        for fact in _lines(ledger)
+        for fact in (_findings(ledger) if around.for_person else _lines(ledger))
         # what a command printed is out of date where it ran again
         if fact.source not in kept and fact.at >= ran_at(fact.head, -1)
     ]
-    decisions = [fact for fact in _decisions(ledger, kept) if fact.text not in told]
+    decisions = [fact for fact in _decisions(ledger, around) if fact.text not in told]
     yield from _recent(decisions, _DECISION)
     for path, state in ledger.known_files().items():
         if not state.is_touched:
             fact = Fact("file", path, state.last, state.at, terms=(path,), effect=None)
             yield Candidate(fact, _FILE_READ, len(path) + 12)
+
+
+def _findings(ledger: Ledger) -> Iterator[Fact]:
+    """Yield what a person may want to know: lines of the user and of the agent's reports, what it
+    found on the way and, if nothing is worked on, data. The last report is told as a whole.
+    """
+    last = ledger.replies[-1].source if ledger.replies else ""
+    reports = {ask.answered_by for ask in ledger.asks}
+    works = _works(ledger)
+    for fact in _lines(ledger):
+        is_report = fact.head == "agent" and fact.source in reports and fact.source != last
+        if fact.text.endswith(":"):
+            continue
+        if is_report or fact.head == "user" or (fact.key == ROW and not works):
+            yield fact
+    for fact in ledger.decisions:
+        if works and not (fact.key or fact.source in (last, *reports) or is_choice(fact.text)):
+            yield replace(fact, kind="line", head="agent")
 
 
 def _lines(ledger: Ledger) -> Iterator[Fact]:
@@ -561,10 +592,21 @@ def _lines(ledger: Ledger) -> Iterator[Fact]:
             yield replace(fact, terms=terms)
 
 
-def _decisions(ledger: Ledger, kept: frozenset[str]) -> list[Fact]:
-    """Return the decisions that are not shown; what is said to a customer decides nothing."""
-    works = bool(ledger.files or ledger.commands)
-    return [one for one in ledger.decisions if (works or one.key) and one.source not in kept]
+def _works(ledger: Ledger) -> bool:
+    """Return whether something is worked on; what is said to a customer decides nothing."""
+    return bool(ledger.files or ledger.commands)
+
+
+def _decisions(ledger: Ledger, around: Around) -> list[Fact]:
+    """Return the decisions that are not shown."""
+    works = _works(ledger)
+    return [
+        one
+        for one in ledger.decisions
+        if (works or one.key)
+        and one.source not in around.kept
+        and (not around.for_person or one.key or is_choice(one.text))
+    ]
 
 
 def _recent(facts: Iterable[Fact], base: float) -> Iterator[Candidate]:
