@@ -248,7 +248,8 @@ def test_originals_that_are_too_long_are_read_page_by_page(kept: Store, begin: B
     words = [said(("user", "assistant")[n % 2], f"{n} " + "so on " * 120) for n in range(120)]
     session = begin(*words)
     ref = session.compact(force=True).references[0]
-    library, pages, offset = Library(kept), [], 0
+    library, offset = Library(kept), 0
+    pages: list[str] = []
     while offset is not None:
         page = asked(library, "recall", ref=ref.ref, offset=offset)
         pages.append(page["originals"])
