@@ -8,7 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 from msgspec import Struct, to_builtins
@@ -32,15 +33,17 @@ from foldaway.cli.stores import (
 )
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
+from foldaway.sessions import name_in_words, short_title
+from foldaway.stores import SessionInfo
 from foldaway.usage import (
-    CountedAnswer,
+    AnswerTable,
     Key,
     Overview,
     Period,
     SpentSession,
     UsageReader,
     UsageRow,
-    add_up,
+    add_up_each,
     count_once,
     full,
     money,
@@ -64,62 +67,81 @@ NO_PRICES = "some models have no price: get more with pip install 'foldaway[pric
 class Gathered(Struct, frozen=True):
     """Everything that was read on this machine."""
 
-    sessions: list[SpentSession]
-    """Without those of which every answer is counted elsewhere."""
-    answers: list[CountedAnswer]
+    native: list[SpentSession]
+    answers: AnswerTable
     prices: PriceList
     reader: UsageReader
     notes: list[str]
     is_stored: bool
     """Whether there is a store of sessions."""
+    known: dict[tuple[str, str], SessionInfo]
+    """The sessions in the store, by agent and the id that the agent gave."""
+
+
+class _Wanted(NamedTuple):
+    """What a command asks for."""
+
+    period: Period
+    by: Key | None
+    start: float | None
+    stop: float | None
+    details: bool
+
+
+class UsageReport(Struct, frozen=True, kw_only=True):
+    """What a command shows."""
+
+    rows: list[UsageRow]
+    whole: UsageRow
+    details: Overview | None
+    notes: list[str]
+    newest: float
+    """When the newest answer of all was written, if there are no rows; 0 if nobody knows."""
 
 
 @contextmanager
-def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
+def gather(given: Mapping[str, Any], reader: UsageReader | None = None) -> Generator[Gathered]:
     """Read the agents' files and the store, and keep what was read for the next time.
 
     Stopped by Ctrl-C, what was read so far is kept, too.
     """
-    folder = home_of(given)
-    reader, notes, is_whole = UsageReader(folder, __version__), list[str](), False
+    notes, is_whole = list[str](), False
+    reader = reader or UsageReader(home_of(given), __version__)
     try:
         with late_bar("reading") as tell:
             native = reader.read_files([path for _, path in agent_places()], tell)
-        stored, is_stored = _read_stored(given, reader, native, notes)
-        prices = PriceList()
-        answers = count_once(native, stored, prices)
+        prices, known = PriceList(), dict[tuple[str, str], SessionInfo]()
+        seen = dict.fromkeys(one.agent for one in native)
+
+        def look(info: SessionInfo) -> None:
+            agent = info.source or "foldaway"
+            seen[agent] = None
+            for name in (info.source_id or info.id, info.source_id.partition("@")[0]):
+                known.setdefault((agent, name), info)
+
+        is_stored, answers = False, AnswerTable()
+        settings = settings_from(given)
+        try:
+            place = store_place(given, settings)
+            with open_store(place, profile=settings.profile, read_only=True) as store:
+                is_stored = True
+                answers = count_once(native, reader.read_store(store, native, look=look), prices)
+        except StoreUnavailable as error:
+            if not is_missing(error):
+                notes.append(f"kept sessions are left out: {error}")
+            answers = count_once(native, (), prices)
         if prices.is_missing:
             notes.append(NO_PRICES)
-        sessions = {id(row.session): row.session for row in answers}
-        silent = [one for one in (*native, *stored) if not one.answers]
-        by_id = {one.key: one for one in silent}
-        seen = {one.agent: find_agent(one.agent) for one in (*native, *stored)}
         notes += [
             f"{agent.title} leaves its history in each project: its tokens are those of the "
             "folders in which `foldaway usage` or `import` was run"
-            for agent in seen.values()
+            for agent in map(find_agent, seen)
             if agent.files.in_project
         ]
-        yield Gathered(
-            [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
-        )
+        yield Gathered(native, answers, prices, reader, notes, is_stored, known)
         is_whole = True
     finally:
         reader.save(is_whole=is_whole)
-
-
-def _read_stored(
-    given: Mapping[str, Any], reader: UsageReader, native: list[SpentSession], notes: list[str]
-) -> tuple[list[SpentSession], bool]:
-    settings = settings_from(given)
-    try:
-        place = store_place(given, settings)
-        with open_store(place, profile=settings.profile, read_only=True) as store:
-            return reader.read_store(store, native), True
-    except StoreUnavailable as error:
-        if not is_missing(error):
-            notes.append(f"kept sessions are left out: {error}")
-        return [], False
 
 
 @contextmanager
@@ -183,19 +205,20 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
     period = _period(given, by)
     since, until = given["since"], given["until"]
     start, stop = since and since.start, until and until.end
-    with gather(given) as found:
-        answers = [row for row in found.answers if _is_within(row.time, start, stop)]
-        if given["project"]:
-            known = {row.root.project for row in found.answers}
-            folders = folders_of(given["project"], sorted(known))
-            answers = [row for row in answers if row.root.project in folders]
-        rows = add_up(answers, period, by)
-        if by == "session":
-            ids = found.reader.stored_ids
-            rows = [
-                replace(row, stored=ids.get((str(row.agent), str(row.session)), "")) for row in rows
-            ]
-        whole = next(iter(add_up(answers, "all")), UsageRow())
+    is_whole = not (start or stop or given["project"])
+    wanted = _Wanted(period, by, start, stop, is_whole and not (by or as_json or as_csv))
+    reader, question, mark = UsageReader(home_of(given), __version__), "", ""
+    settings = settings_from(given)
+    place = str(store_place(given, settings))
+    if is_whole and by != "session" and "://" not in place:
+        question = repr((wanted, settings.profile))
+        mark = reader.mark([path for _, path in agent_places()], Path(place))
+    found = reader.recall(question, mark, UsageReport) if mark else None
+    if found is None:
+        with gather(given, reader) as gathered:
+            found = _report(gathered, wanted, given["project"])
+            if mark:
+                reader.remember(question, mark, found)
     if as_json:
         print_json(
             {
@@ -203,18 +226,47 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
                 "by": by,
                 "since": start,
                 "until": stop,
-                "rows": rows,
-                "total": whole,
+                "rows": found.rows,
+                "total": found.whole,
                 "notes": found.notes,
             }
         )
     elif as_csv:
-        click.echo(csv_of(rows), nl=False)
+        click.echo(csv_of(found.rows), nl=False)
     else:
-        show_usage(rows, whole, period, by, found, everything=everything)
-        if rows and not (by or start or stop or given["project"]):
-            show_details(overview(found.sessions, found.answers, (), found.prices))
+        show_usage(found, period, by, everything=everything)
+        if found.rows and found.details:
+            show_details(found.details)
     return 0
+
+
+def _report(found: Gathered, wanted: _Wanted, project: str) -> UsageReport:
+    """Return what a command shows."""
+    answers, (start, stop) = found.answers, (wanted.start, wanted.stop)
+    if start or stop:
+        answers = answers.where(lambda row: _is_within(row.time, start, stop))
+    if project:
+        known = {row.root.project for row in found.answers}
+        folders = folders_of(project, sorted(known))
+        answers = answers.where(lambda row: row.root.project in folders)
+    rows, total = add_up_each(answers, [(wanted.period, wanted.by), ("all", None)])
+    if wanted.by == "session":
+        rows = [_as_stored(row, found) for row in rows]
+    shown = found.answers.sessions(silent=True)
+    return UsageReport(
+        rows=rows,
+        whole=next(iter(total), UsageRow()),
+        details=overview(shown, found.answers, (), found.prices) if wanted.details else None,
+        notes=found.notes,
+        newest=max((row.time or 0.0 for row in found.answers), default=0.0) if not rows else 0.0,
+    )
+
+
+def _as_stored(row: UsageRow, found: Gathered) -> UsageRow:
+    """Return the row of a session with its id in the store, and the title there if it has none."""
+    info = found.known.get((str(row.agent), str(row.session)))
+    title = row.title or (short_title(name_in_words(info)) if info else "")
+    return replace(row, stored=info.id if info else "", title=title)
 
 
 def _period(given: Mapping[str, Any], by: Key | None) -> Period:
@@ -247,20 +299,12 @@ def csv_of(rows: Sequence[UsageRow]) -> str:
 _HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions")
 
 
-def show_usage(
-    rows: Sequence[UsageRow],
-    whole: UsageRow,
-    period: Period,
-    by: Key | None,
-    found: Gathered,
-    *,
-    everything: bool,
-) -> None:
+def show_usage(found: UsageReport, period: Period, by: Key | None, *, everything: bool) -> None:
     """Print the rows as a table with its legend."""
-    picture = Picture()
+    picture, rows, whole = Picture(), found.rows, found.whole
     if not rows:
-        newest = max((row.time or 0.0 for row in found.answers), default=0.0)
-        said = f"found for that; the newest is of {format_time(newest)[:10]}" if newest else "found"
+        newest = format_time(found.newest)[:10]
+        said = f"found for that; the newest is of {newest}" if found.newest else "found"
         picture.line(f"No usage was {said}. Agents that Foldaway reads: foldaway import --help")
         return
     hidden = 0 if everything else max(len(rows) - SHOWN_ROWS, 0)
