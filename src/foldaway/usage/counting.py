@@ -30,6 +30,8 @@ class CountedAnswer(Struct, frozen=True, gc=False):
     """The session that a person began: for a subagent the one that called it."""
     answer: SpentAnswer
     cost: float | None
+    is_alone: bool = False
+    """Whether its session is a root that no subagent worked for: its answers come in a row."""
 
     @property
     def time(self) -> float | None:
@@ -59,7 +61,7 @@ class AnswerTable:
     def __init__(self) -> None:
         """Begin without answers."""
         self._sessions: list[SpentSession] = []
-        self._packed: dict[int, bytes] = {}
+        self._packed, self._ends = bytearray(), array("q", [0])
         self._roots: Sequence[int] = ()
         self._starts = array("q", [0])
         self._all = _Columns(
@@ -74,6 +76,7 @@ class AnswerTable:
     def __iter__(self) -> Iterator[CountedAnswer]:
         """Yield the answers."""
         sessions, names, figures = self._sessions, list(self._all.names), self._all.figures
+        served = {root for at, root in enumerate(self._roots) if root != at}
         for at in self._rows:
             owner, time, cost = self._all.owners[at], self._all.times[at], self._all.costs[at]
             given, read, flags = at * 4, at * 4 + 2, self._all.flags[at]
@@ -88,8 +91,9 @@ class AnswerTable:
                 follows_compaction=bool(flags & _FOLLOWS),
                 is_total=bool(flags & _IS_TOTAL),
             )
-            root = sessions[self._roots[owner]]
-            yield CountedAnswer(sessions[owner], root, answer, None if isnan(cost) else cost)
+            root, paid = self._roots[owner], None if isnan(cost) else cost
+            is_alone = root == owner and root not in served
+            yield CountedAnswer(sessions[owner], sessions[root], answer, paid, is_alone)
 
     def where(self, is_wanted: Callable[[CountedAnswer], bool]) -> AnswerTable:
         """Return some of the answers."""
@@ -101,13 +105,14 @@ class AnswerTable:
 
     def sessions(self, *, silent: bool = False) -> Iterator[SpentSession]:
         """Yield the sessions of these answers; with `silent` also those that have none at all."""
-        owners = {self._all.owners[at] for at in self._rows}
+        has_answers = bytearray(len(self._sessions))
+        for at in self._rows:
+            has_answers[self._all.owners[at]] = 1
         for at, one in enumerate(self._sessions):
             is_silent = silent and self._starts[at] == self._starts[at + 1]
-            if at not in owners and not is_silent:
+            if not has_answers[at] and not is_silent:
                 continue
-            packed = self._packed.get(at)
-            if packed is not None:
+            if packed := self._packed[self._ends[at] : self._ends[at + 1]]:
                 one = replace(one, prompts=msgspec.msgpack.decode(packed, type=PromptFigures))
             yield one
 
@@ -123,8 +128,9 @@ class AnswerTable:
             self._all.flags.append(_FOLLOWS * one.follows_compaction | _IS_TOTAL * one.is_total)
         self._starts.append(len(self._all.owners))
         if session.is_stored:
-            self._packed[len(self._sessions)] = msgspec.msgpack.encode(session.prompts)
+            self._packed += msgspec.msgpack.encode(session.prompts)
             session = replace(session, answers=(), prompts=_NOTHING)
+        self._ends.append(len(self._packed))
         self._sessions.append(session)
 
     def count(self, marks: bytes, native: int) -> None:

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from foldaway.caching import PriceList, RequestUsage
 from foldaway.usage.counting import CountedAnswer
-from foldaway.usage.record import SpentAnswer
+from foldaway.usage.record import SpentAnswer, SpentSession
 
 _UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "k"))
 
@@ -165,6 +165,9 @@ class _Group(Struct):
     whole: UsageSum
     roots: set[int]
     models: set[str]
+    alone: int = 0
+    """Roots that are not in the set, because their answers come in a row."""
+    last: SpentSession | None = None
 
 
 def add_up(rows: Iterable[CountedAnswer], period: Period, by: Key | None = None) -> list[UsageRow]:
@@ -180,14 +183,17 @@ def add_up_each(
     tables: list[tuple[Callable[[float | None], str], Key | None, dict[Any, _Group]]]
     tables = [(_namer_of(period), by, {}) for period, by in wanted]
     for row in rows:
-        answer, cost, time, root = row.answer, row.cost, row.time, id(row.root)
+        answer, cost, time = row.answer, row.cost, row.time
         for name, by, groups in tables:
             where = name(time), key_of(row, by)
             group = groups.get(where)
             if group is None:
                 group = groups[where] = _Group(row, UsageSum(), set(), set())
             group.whole.add(answer, cost, is_compacted=answer.follows_compaction)
-            group.roots.add(root)
+            if not row.is_alone:
+                group.roots.add(id(row.root))
+            elif group.last is not row.root:
+                group.last, group.alone = row.root, group.alone + 1
             group.models.add(answer.model)
     return [
         sorted(
@@ -255,7 +261,7 @@ def _row_of(group: _Group, period: Period, by: Key | None, when: str) -> UsageRo
         period=UNSET if period == "all" else when,
         **named,
         requests=whole.requests,
-        sessions=len(group.roots),
+        sessions=len(group.roots) + group.alone,
         input_tokens=max(
             whole.input_tokens - whole.cache_read_tokens - whole.cache_write_tokens, 0
         ),
