@@ -111,8 +111,7 @@ class UsageReader:
         """Return the sessions of all files in these places, and of those in projects that were
         read before: what somebody used does not depend on the current folder.
         """
-        found = [path for place in places for path in files_in(place)]
-        states = {os.path.abspath(path): _state(Path(path)) for path in (*found, *self._projects())}
+        states = self._states(places)
         waiting = {path: state for path, state in states.items() if not self._has(path, state)}
         total, done = sum(state[0] for state in waiting.values()), 0
         for path, state in waiting.items():
@@ -121,6 +120,10 @@ class UsageReader:
             tell(done, total)
         self._used |= {path: self._cache.sources[path] for path in states}
         return [one for path in states for one in self._used[path].sessions]
+
+    def _states(self, places: Iterable[Path]) -> dict[str, tuple[int, int, int]]:
+        found = [path for place in places for path in files_in(place)]
+        return {os.path.abspath(path): _state(Path(path)) for path in (*found, *self._projects())}
 
     def _projects(self) -> list[str]:
         """Return the files in projects that were read before and are still there."""
@@ -173,11 +176,8 @@ class UsageReader:
 
     def mark(self, places: Iterable[Path], store: Path) -> str:
         """Return what changes with any file of an agent, the store, the day, and the prices."""
-        files = [path for place in places for path in files_in(place)]
-        states = sorted((str(path), _state(path)) for path in files)
-        told = repr(
-            (states, _database_state(store), date.today(), time.tzname, _version_of_prices())
-        )
+        files, database = sorted(self._states(places).items()), (str(store), _database_state(store))
+        told = repr((files, database, date.today(), time.tzname, _version_of_prices()))
         return hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
     def recall(self, question: str, mark: str, kind: type[T]) -> T | None:
