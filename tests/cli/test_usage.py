@@ -15,8 +15,10 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -738,3 +740,46 @@ def test_a_status_line_of_what_the_agent_gives(foldaway: Any, home: Path) -> Non
     assert "$" not in told  # only the end was read
     assert foldaway("statusline", stdin=b"{}").code == 0
     assert foldaway("statusline", stdin=b"nonsense").code == 2
+
+
+def test_usage_by_blocks_of_five_hours(foldaway: Any, home: Path) -> None:
+    """As ccusage has them; a span chooses blocks and cuts none."""
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    lines = [ask_line(0), claude_line(1, **usage), claude_line(2, **usage)]
+    late = claude_line(3, **usage) | {"timestamp": "2026-01-15T18:30:00Z"}
+    put_lines(home, "claude-code", "a.jsonl", [*lines, late])
+    (seen,) = foldaway("usage", "--blocks", "--limit", "max", "--json").reports
+    first, second = seen["blocks"]
+    assert (first["start"], first["stop"]) == (1768478400.0, 1768496400.0)
+    assert (first["agent"], first["requests"], first["total_tokens"]) == ("claude-code", 2, 220)
+    assert (second["start"], second["total_tokens"]) == (1768500000.0, 110)
+    assert (first["limit_tokens"], second["limit_share"]) == (220, 0.5)
+    assert not first["is_running"]
+    (seen,) = foldaway("usage", "--blocks", "--since", "2026-01-15", "--json").reports
+    assert [one["requests"] for one in seen["blocks"]] == [2, 1]
+    assert "50%" in foldaway("usage", "--blocks", "--limit", "220").text
+    rows = list(csv.DictReader(io.StringIO(foldaway("usage", "--blocks", "--csv").text)))
+    assert [(row["requests"], row["models"]) for row in rows] == [("2", MODEL), ("1", MODEL)]
+
+
+def test_the_running_block_says_how_it_goes_on(foldaway: Any, home: Path) -> None:
+    """Its pace, its end, and when a limit is reached."""
+    usage = {"input_tokens": 1000, "output_tokens": 0}
+    began = time.time() - 1800
+    lines = [ask_line(0)]
+    for at in range(2):
+        when = datetime.fromtimestamp(began + 1200 * at, UTC).isoformat()
+        lines.append(claude_line(at + 1, **usage) | {"timestamp": when})
+    put_lines(home, "claude-code", "a.jsonl", lines)
+    said = " ".join(foldaway("usage", "--blocks", "--limit", "3000").text.split())
+    assert "claude-code: the block ends in " in said
+    assert "100 tokens a minute" in said
+    assert "67% of 3.0k tokens are used; the limit is reached in 10 min 0 s." in said
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--limit", "5"], ["--blocks", "--limit", "much"], ["--blocks", "--by", "agent"]]
+)
+def test_options_of_blocks_that_fit_nothing_are_refused(foldaway: Any, wrong: list[str]) -> None:
+    """With a sentence that says what fits."""
+    assert foldaway("usage", *wrong).code == 2

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from foldaway.caching.catalog import PriceList, context_window, known_prices, window_of
     from foldaway.caching.economics import Situation, Verdict
     from foldaway.caching.prices import TTL_SECONDS, Bill, Prices, RequestUsage, Ttl, usd
+    from foldaway.caching.spending import Budget, SpendingPeriod
 
 __all__ = [
     "CacheHint",
@@ -42,5 +43,6 @@ __getattr__ = import_later(
         "catalog": "PriceList context_window known_prices window_of",
         "economics": "Situation Verdict",
         "prices": "Bill Prices RequestUsage TTL_SECONDS Ttl usd",
+        "spending": "Budget SpendingPeriod",
     },
 )

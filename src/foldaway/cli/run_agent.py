@@ -20,7 +20,7 @@ from foldaway._core import Saving
 from foldaway.agents.known import KnownAgent
 from foldaway.agents.running import PORT, start_for, startable_agent, startable_agents
 from foldaway.cli import say
-from foldaway.cli.files import count_of
+from foldaway.cli.files import count_of, duration
 from foldaway.errors import FoldawayError, MissingExtra
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _say_what_was_done(
     agent: KnownAgent, totals: RunTotals, seconds: float, notes: Sequence[str]
 ) -> None:
     say(
-        f"{agent.title} ran for {_duration(seconds)}; {count_of(totals.requests, 'request')} went "
+        f"{agent.title} ran for {duration(seconds)}; {count_of(totals.requests, 'request')} went "
         f"through the gateway, {count_of(totals.compacted, 'compaction')}"
     )
     sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
@@ -278,9 +278,3 @@ def _saving(dollars: float) -> str:
     if round(dollars, 2) == 0:
         return "as without it"
     return f"about ${abs(dollars):.2f} {'less' if dollars > 0 else 'more'} than without it"
-
-
-def _duration(seconds: float) -> str:
-    whole = int(seconds)
-    minutes, hours = whole // 60, whole // 3600
-    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min {whole % 60} s"

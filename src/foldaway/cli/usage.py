@@ -18,7 +18,14 @@ from foldaway._core import __version__
 from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
-from foldaway.cli.files import count_of, format_time, is_terminal, join_on_one_line, make_plain
+from foldaway.cli.files import (
+    count_of,
+    duration,
+    format_time,
+    is_terminal,
+    join_on_one_line,
+    make_plain,
+)
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
 from foldaway.cli.settings import home_of, settings_from
 from foldaway.cli.stores import (
@@ -33,11 +40,14 @@ from foldaway.cli.stores import (
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
 from foldaway.usage import (
+    BlockFigures,
     CountedAnswer,
     Key,
+    Limit,
     Overview,
     Period,
     SpentSession,
+    UsageBlock,
     UsageReader,
     UsageRow,
     add_up,
@@ -158,13 +168,21 @@ def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Callable[[int, in
         click.Choice(["project", "session", "model", "agent"]),
         "Add up by project, session, model or agent; without a period over the whole time.",
     ),
+    ("--blocks", bool, "A row per block of five hours, as limits of subscriptions count them."),
+    (
+        "--limit TOKENS",
+        str,
+        "With --blocks: the limit of a block, or max for the largest one that is over.",
+    ),
     ("--all everything", bool, "Show all rows."),
     ("--csv as_csv", bool, "Print CSV."),
 )
 @span_options
 @store_options
 @options(JSON_ROW)
-def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given: Any) -> int:
+def usage(
+    by: Key | None, blocks: bool, everything: bool, as_csv: bool, as_json: bool, **given: Any
+) -> int:
     """Show what your agents used: tokens, cache and cost.
 
     Reads the files of the agents on this machine and the stored sessions. Nothing is imported,
@@ -176,19 +194,29 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
     foldaway usage                           by day
     foldaway usage --monthly --by model
     foldaway usage --by project --since 7d
+    foldaway usage --blocks --limit max
     foldaway usage --weekly --csv > weeks.csv
     """
     if as_csv and as_json:
         raise usage_error("--csv and --json exclude each other")
-    period = _period(given, by)
+    period, limit = _period(given, by), _limit(given["limit"])
+    if blocks and (by or any(given[one] for one in ("daily", "weekly", "monthly"))):
+        raise usage_error("--blocks has rows of its own; leave out --by and the periods")
+    if limit and not blocks:
+        raise usage_error("--limit needs --blocks")
     since, until = given["since"], given["until"]
     start, stop = since and since.start, until and until.end
     with gather(given) as found:
-        answers = [row for row in found.answers if _is_within(row.time, start, stop)]
+        answers = found.answers
         if given["project"]:
-            known = {row.root.project for row in found.answers}
-            folders = folders_of(given["project"], sorted(known))
+            folders = folders_of(given["project"], sorted({row.root.project for row in answers}))
             answers = [row for row in answers if row.root.project in folders]
+        if blocks:
+            made = UsageBlock.of(answers)  # of all answers: a span would begin a block of its own
+            made = [one for one in made if _is_within(one.period.start, start, stop)]
+            _print_blocks(made, limit, found, everything, as_csv=as_csv, as_json=as_json)
+            return 0
+        answers = [row for row in answers if _is_within(row.time, start, stop)]
         rows = add_up(answers, period, by)
         if by == "session":
             ids = found.reader.stored_ids
@@ -236,12 +264,99 @@ def _is_within(time: float | None, start: float | None, stop: float | None) -> b
 
 def csv_of(rows: Sequence[UsageRow]) -> str:
     """Return the rows as CSV with a heading: the fields that `--json` has."""
+    return _csv([to_builtins(row) for row in rows] or [to_builtins(UsageRow())], len(rows))
+
+
+def _csv(rows: Sequence[dict[str, Any]], shown: int) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, to_builtins(rows[0] if rows else UsageRow()), lineterminator="\n")
+    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        writer.writerow({**to_builtins(row), "models": " ".join(row.models)})
+    for row in rows[:shown]:
+        writer.writerow({**row, "models": " ".join(row["models"])})
     return out.getvalue()
+
+
+def _limit(text: str | None) -> Limit | None:
+    if text is None or text == "max":
+        return "max" if text else None
+    if not text.isdecimal() or not int(text):
+        raise usage_error(f"--limit: {text!r} is neither a number of tokens nor max")
+    return int(text)
+
+
+def _print_blocks(
+    blocks: Sequence[UsageBlock],
+    limit: Limit | None,
+    found: Gathered,
+    everything: bool,
+    *,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    now = time.time()
+    limits = UsageBlock.limits(blocks, limit, now)
+    figures = [one.figures(now, limits.get(one.agent)) for one in blocks]
+    if as_csv or as_json:
+        rows: list[dict[str, Any]] = [
+            {
+                "agent": one.agent,
+                "start": one.period.start,
+                "stop": one.period.stop,
+                **to_builtins(one.row),
+                **to_builtins(more),
+            }
+            for one, more in zip(blocks, figures, strict=True)
+        ]
+        if as_json:
+            print_json({"blocks": rows, "notes": found.notes})
+        else:
+            click.echo(_csv(rows, len(rows)) if rows else "", nl=False)
+        return
+    picture = Picture()
+    if not blocks:
+        picture.line("No usage was found. Agents that Foldaway reads: foldaway import --help")
+        return
+    numbers = full if picture.console.width >= WIDE_COLUMNS else short
+    hidden = 0 if everything else max(len(blocks) - SHOWN_ROWS, 0)
+    lines: list[list[Piece]] = [
+        [
+            format_time(one.period.start),
+            one.agent,
+            *_cells(one.row, "all", None, {}, numbers)[:-1],
+            "" if more.limit_share is None else f"{more.limit_share:.0%}",
+        ]
+        for one, more in zip(blocks[hidden:], figures[hidden:], strict=True)
+    ]
+    names = ("from", "agent", *_HEADINGS[:-1], "limit")
+    shown = len(names) if limits else len(names) - 1
+    picture.table("ltnnnnrrr"[:shown], [one[:shown] for one in lines], names=names[:shown])
+    if hidden:
+        picture.paragraph((f"{count_of(hidden, 'earlier row')} hidden; see --all", "dim"), indent=2)
+    for one, more in zip(blocks, figures, strict=True):
+        if more.is_running:
+            picture.paragraph(describe_block(one, more), indent=2)
+    for note in found.notes:
+        picture.note(note)
+
+
+def describe_block(block: UsageBlock, figures: BlockFigures) -> str:
+    """Return how a running block goes on, in sentences."""
+    said = (
+        f"{block.agent}: the block ends in {duration(figures.seconds_left)}. "
+        f"{short(figures.tokens_per_minute)} tokens a minute and {money(figures.cost_per_hour)} an "
+        f"hour; at this rate {short(figures.projected_tokens)} tokens and "
+        f"{money(figures.projected_cost)} by then."
+    )
+    if figures.limit_tokens:
+        left = figures.limit_seconds
+        said += f" {figures.limit_share:.0%} of {short(figures.limit_tokens)} tokens are used; " + (
+            "the limit is not reached before."
+            if left is None
+            else f"the limit is reached in {duration(left)}."
+            if left
+            else "that is the limit."
+        )
+    return said
 
 
 _HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
+    from foldaway.usage.blocks import BlockFigures, Limit, UsageBlock
     from foldaway.usage.categories import (
         KIND_NAMES,
         KINDS,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
+        "blocks": "BlockFigures Limit UsageBlock",
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
         "contents": "By WindowPiece describe_largest group_pieces piece_of squarify",
         "live": "LiveState SessionFile live_state usual_threshold window_for",
