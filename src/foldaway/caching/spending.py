@@ -86,6 +86,11 @@ class Budget(Struct, frozen=True):
         found = SpendingPeriod(start=day.timestamp(), stop=after.timestamp())
         return replace(found, cost=spent_since(found.start))
 
+    @staticmethod
+    def starts_anew(period: SpendingPeriod) -> str:
+        """Return when the next span begins, for people."""
+        return datetime.fromtimestamp(period.stop).strftime("%Y-%m-%d %H:%M")
+
     def is_near(self, spent: float) -> bool:
         """Return whether most of it is spent."""
         return spent >= self.dollars * _NEAR

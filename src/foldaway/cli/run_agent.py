@@ -19,8 +19,11 @@ import click
 from foldaway._core import Saving
 from foldaway.agents.known import KnownAgent
 from foldaway.agents.running import PORT, start_for, startable_agent, startable_agents
+from foldaway.caching import Budget
 from foldaway.cli import say
 from foldaway.cli.files import count_of, duration
+from foldaway.cli.inputs import options
+from foldaway.cli.settings import BUDGET_ROW
 from foldaway.errors import FoldawayError, MissingExtra
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     type=click.Choice(get_args(Saving)),
     help="How early to compact if it saves money, as `foldaway serve` has it.",
 )
+@options(BUDGET_ROW)
 @click.option(
     "--serve",
     "serve_options",
@@ -65,6 +69,7 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
     save: str | None,
+    budget: str | None,
     serve_options: str,
     report: bool | None,
     project_address: bool,
@@ -107,11 +112,15 @@ def run(
     reports = sys.stderr.isatty() if report is None else report
     for note in start.notes if reports else ():
         say(note)
-    options = [*start.serve, *(("--save", save) if save else ()), *shlex.split(serve_options)]
+    wanted = {"--save": save, "--budget": budget and str(Budget.parse(budget, "--budget"))}
+    given = [word for name, value in wanted.items() if value for word in (name, value)]
+    served = [*start.serve, *given, *shlex.split(serve_options)]
     command = [program, *start.options, *arguments]
     begun = time.monotonic()
     variables = {**os.environ, **start.environment}
-    code, totals = _run_behind(known, listening, options, command, variables, is_alone=recall)
+    if budget:
+        variables["FOLDAWAY_GATEWAY_BUDGET"] = budget  # for its status line
+    code, totals = _run_behind(known, listening, served, command, variables, is_alone=recall)
     if reports:
         _say_what_was_done(known, totals, time.monotonic() - begun, start.notes)
     from foldaway.agents.running import end_as

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from foldaway._core import Policy
-from foldaway.caching import Prices
+from foldaway.caching import Budget, Prices
 from foldaway.engine import Clock
 from foldaway.summarizers import Writers
 
@@ -24,6 +24,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     policy: Policy | None = None
     prices: Prices | None = None
     """What models cost whose list prices are not known."""
+    budget: Budget | None = None
+    """What may be spent, by all gateways on the store together."""
     summarizer: Writers | None = None
     drops_stale_thinking: bool = False
     """Whether the account has the provider drop thinking that is bound to what was folded."""
