@@ -13,10 +13,11 @@ import openai
 import pytest
 from aiohttp import web
 
-from foldaway.caching import Budget, Prices
+from foldaway.caching import Prices
 from foldaway.errors import StoreUnavailable
-from foldaway.gateway.spending import Spending
+from foldaway.gateway.spending import SpendingMeter
 from foldaway.stores.open import open_store
+from foldaway.usage.spending import SpendingLimit
 
 PRICES = Prices.from_figures({"input": 1_000_000.0, "output": 0.0})
 """A dollar for each token."""
@@ -37,7 +38,7 @@ async def answer(request: web.Request, _: bytes) -> web.StreamResponse:
 
 
 def limited(text: str = "5$/day", **given: Any) -> dict[str, Any]:
-    return {"budget": Budget.parse(text), "prices": PRICES, **given}
+    return {"budget": SpendingLimit.parse(text), "prices": PRICES, **given}
 
 
 async def test_requests_pass_below_the_budget_and_are_refused_above(
@@ -133,7 +134,7 @@ class FailingStore:
 async def test_a_store_that_fails_refuses_nothing() -> None:
     """Unless it was known before that all is spent; what the store missed is written later."""
     store: Any = FailingStore()
-    spending = Spending(store, Budget.parse("5$/day"), lambda: 1_768_478_400.0)
+    spending = SpendingMeter(store, SpendingLimit.parse("5$/day"), lambda: 1_768_478_400.0)
     store.is_broken = True
     await asyncio.create_task(spending.add(3.0))
     assert await spending.refusal() == ""

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from foldaway.caching.spending import Budget
 from foldaway.errors import InvalidSetting
 from foldaway.usage.blocks import BLOCK_SECONDS, UsageBlock
 from foldaway.usage.record import SpentAnswer, SpentSession
+from foldaway.usage.spending import SpendingLimit
 from foldaway.usage.sums import CountedAnswer
 
 NOON = 1_768_478_400.0
@@ -100,14 +100,14 @@ def test_the_largest_block_that_is_over_can_be_the_limit() -> None:
 )
 def test_a_budget_is_dollars_for_a_day_a_week_or_a_month(text: str, shown: str) -> None:
     """The sign may stand on either side."""
-    assert str(Budget.parse(text)) == shown
+    assert str(SpendingLimit.parse(text)) == shown
 
 
 @pytest.mark.parametrize("text", ["", "5", "5$", "$/day", "0$/day", "5€/day", "-5$/day", "5$/year"])
 def test_anything_else_is_no_budget(text: str) -> None:
     """The error shows one that is."""
     with pytest.raises(InvalidSetting, match=r"such as 5\$/day"):
-        Budget.parse(text)
+        SpendingLimit.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_budget_begins_anew_at_midnight_of_this_machine(
         asked.append(moment)
         return 4.0
 
-    budget = Budget.parse(f"5$/{every}")
+    budget = SpendingLimit.parse(f"5$/{every}")
     period = budget.period(datetime(2026, 2, 5, 13).timestamp(), spent_since)
     assert datetime.fromtimestamp(period.start) == datetime.fromisoformat(start)
     assert datetime.fromtimestamp(period.stop) == datetime.fromisoformat(stop)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from foldaway.caching.catalog import PriceList, context_window, known_prices, window_of
     from foldaway.caching.economics import Situation, Verdict
     from foldaway.caching.prices import TTL_SECONDS, Bill, Prices, RequestUsage, Ttl, usd
-    from foldaway.caching.spending import Budget, SpendingPeriod
 
 __all__ = [
     "CacheHint",
@@ -43,6 +42,5 @@ __getattr__ = import_later(
         "catalog": "PriceList context_window known_prices window_of",
         "economics": "Situation Verdict",
         "prices": "Bill Prices RequestUsage TTL_SECONDS Ttl usd",
-        "spending": "Budget SpendingPeriod",
     },
 )

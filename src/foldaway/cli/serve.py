@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from foldaway._core import __version__
 from foldaway.agents.running import PORT
-from foldaway.caching import Budget, Prices
+from foldaway.caching import Prices
 from foldaway.cli import say
 from foldaway.cli.files import is_terminal
 from foldaway.cli.inputs import is_loopback, options, usage_error
@@ -32,6 +32,7 @@ from foldaway.dialects import dump_text
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.sessions import Retention
 from foldaway.stores import Store
+from foldaway.usage import SpendingLimit
 
 _UPSTREAM = re.compile(
     r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
@@ -112,7 +113,7 @@ def serve(**given: Any) -> int:
     if not is_loopback(host) and not token:
         raise usage_error(f"--host: {host} can be reached from other machines; give a --token too")
     text = given["budget"] or settings.gateway_budget
-    budget = Budget.parse(text, "--budget") if text else None
+    budget = SpendingLimit.parse(text, "--budget") if text else None
     chosen = GatewayOptions(
         context_length=given["window"] or settings.context_length,
         policy=settings.policy,

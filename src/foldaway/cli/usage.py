@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import click
 from msgspec import Struct, to_builtins
@@ -39,12 +39,12 @@ from foldaway.cli.stores import (
 )
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
+from foldaway.stores import SessionFilter
 from foldaway.usage import (
-    BlockFigures,
     CountedAnswer,
     Key,
-    Limit,
     Overview,
+    OwnCompaction,
     Period,
     SpentSession,
     UsageBlock,
@@ -82,6 +82,8 @@ class Gathered(Struct, frozen=True):
     notes: list[str]
     is_stored: bool
     """Whether there is a store of sessions."""
+    own: list[OwnCompaction]
+    """The compactions of Foldaway in it."""
 
 
 @contextmanager
@@ -95,8 +97,9 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
     try:
         with late_bar("reading") as tell:
             native = reader.read_files([path for _, path in agent_places()], tell)
-        stored, is_stored = _read_stored(given, reader, native, notes)
         prices = PriceList()
+        read = _read_stored(given, reader, native, notes, prices)
+        stored, own = read or ([], [])
         answers = count_once(native, stored, prices)
         if prices.is_missing:
             notes.append(NO_PRICES)
@@ -111,7 +114,13 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
             if agent.files.in_project
         ]
         yield Gathered(
-            [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
+            [*sessions.values(), *by_id.values()],
+            answers,
+            prices,
+            reader,
+            notes,
+            read is not None,
+            own,
         )
         is_whole = True
     finally:
@@ -119,17 +128,23 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
 
 
 def _read_stored(
-    given: Mapping[str, Any], reader: UsageReader, native: list[SpentSession], notes: list[str]
-) -> tuple[list[SpentSession], bool]:
+    given: Mapping[str, Any],
+    reader: UsageReader,
+    native: list[SpentSession],
+    notes: list[str],
+    prices: PriceList,
+) -> tuple[list[SpentSession], list[OwnCompaction]] | None:
+    """Return the sessions of the store and its compactions; None if it cannot be read."""
     settings = settings_from(given)
     try:
         place = store_place(given, settings)
         with open_store(place, profile=settings.profile, read_only=True) as store:
-            return reader.read_store(store, native), True
+            infos = store.all_sessions(SessionFilter(kind="any"))
+            return reader.read_store(store, native), OwnCompaction.of(store, infos, prices)
     except StoreUnavailable as error:
         if not is_missing(error):
             notes.append(f"kept sessions are left out: {error}")
-        return [], False
+        return None
 
 
 @contextmanager
@@ -207,16 +222,19 @@ def usage(
     since, until = given["since"], given["until"]
     start, stop = since and since.start, until and until.end
     with gather(given) as found:
-        answers = found.answers
+        answers, own = found.answers, found.own
         if given["project"]:
-            folders = folders_of(given["project"], sorted({row.root.project for row in answers}))
+            known = {row.root.project for row in answers} | {one.project for one in own}
+            folders = folders_of(given["project"], sorted(known))
             answers = [row for row in answers if row.root.project in folders]
+            own = [one for one in own if one.project in folders]
         if blocks:
             made = UsageBlock.of(answers)  # of all answers: a span would begin a block of its own
             made = [one for one in made if _is_within(one.period.start, start, stop)]
             _print_blocks(made, limit, found, everything, as_csv=as_csv, as_json=as_json)
             return 0
         answers = [row for row in answers if _is_within(row.time, start, stop)]
+        saved = OwnCompaction.add_up(one for one in own if _is_within(one.time, start, stop))
         rows = add_up(answers, period, by)
         if by == "session":
             ids = found.reader.stored_ids
@@ -233,6 +251,7 @@ def usage(
                 "until": stop,
                 "rows": rows,
                 "total": whole,
+                "saved": saved,
                 "notes": found.notes,
             }
         )
@@ -240,6 +259,9 @@ def usage(
         click.echo(csv_of(rows), nl=False)
     else:
         show_usage(rows, whole, period, by, found, everything=everything)
+        if rows and saved.said:
+            many = count_of(saved.known, "compaction")
+            Picture().paragraph(f"Foldaway {saved.said} with {many}, by estimate.", indent=2)
         if rows and not (by or start or stop or given["project"]):
             show_details(overview(found.sessions, found.answers, (), found.prices))
     return 0
@@ -276,7 +298,7 @@ def _csv(rows: Sequence[dict[str, Any]], shown: int) -> str:
     return out.getvalue()
 
 
-def _limit(text: str | None) -> Limit | None:
+def _limit(text: str | None) -> int | Literal["max"] | None:
     if text is None or text == "max":
         return "max" if text else None
     if not text.isdecimal() or not int(text):
@@ -286,7 +308,7 @@ def _limit(text: str | None) -> Limit | None:
 
 def _print_blocks(
     blocks: Sequence[UsageBlock],
-    limit: Limit | None,
+    limit: int | Literal["max"] | None,
     found: Gathered,
     everything: bool,
     *,
@@ -334,13 +356,14 @@ def _print_blocks(
         picture.paragraph((f"{count_of(hidden, 'earlier row')} hidden; see --all", "dim"), indent=2)
     for one, more in zip(blocks, figures, strict=True):
         if more.is_running:
-            picture.paragraph(describe_block(one, more), indent=2)
+            picture.paragraph(_describe(one, now, more.limit_tokens), indent=2)
     for note in found.notes:
         picture.note(note)
 
 
-def describe_block(block: UsageBlock, figures: BlockFigures) -> str:
+def _describe(block: UsageBlock, now: float, limit: int | None) -> str:
     """Return how a running block goes on, in sentences."""
+    figures = block.figures(now, limit)
     said = (
         f"{block.agent}: the block ends in {duration(figures.seconds_left)}. "
         f"{short(figures.tokens_per_minute)} tokens a minute and {money(figures.cost_per_hour)} an "

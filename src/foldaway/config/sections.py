@@ -11,7 +11,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 from foldaway._core import Policy
-from foldaway.caching import Budget
 from foldaway.dialects import Limits
 from foldaway.errors import InvalidSetting
 
@@ -335,7 +334,9 @@ def check_range(name: str, given: Given) -> None:
     if name in _FILES and not all(_ABSOLUTE.match(file) for file in value):
         raise InvalidSetting(given.origin, value, "absolute names of files, such as ~/rules.toml")
     if name == "gateway.budget" and value:
-        Budget.parse(value, given.origin)
+        from foldaway.usage import SpendingLimit  # few have one
+
+        SpendingLimit.parse(value, given.origin)
     if name in _PATTERNS:
         try:
             re.compile(value)

@@ -26,7 +26,7 @@ from foldaway.gateway.events import Events
 from foldaway.gateway.figures import Figures
 from foldaway.gateway.guard import Guard, Owner, Terms
 from foldaway.gateway.options import GatewayOptions
-from foldaway.gateway.spending import Spending
+from foldaway.gateway.spending import SpendingMeter
 from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
 from foldaway.sessions import Retention, warm
 from foldaway.stores import Store
@@ -57,7 +57,7 @@ def make_app(
     events = events or Events()
     figures = Figures(events.publish, options.prices)
     conversations = Conversations(store, options, events.publish)
-    spending = Spending(store, options.budget, options.clock)
+    spending = SpendingMeter(store, options.budget, options.clock)
     relay = Relay(conversations, options, figures, spending)
 
     @asynccontextmanager

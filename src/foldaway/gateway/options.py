@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from foldaway._core import Policy
-from foldaway.caching import Budget, Prices
+from foldaway.caching import Prices
 from foldaway.engine import Clock
 from foldaway.summarizers import Writers
+from foldaway.usage import SpendingLimit
 
 _SMALL, _LARGE = 200_000, 4_000_000
 """Bytes of the requests that the two deadlines are for; those between have one between."""
@@ -24,7 +25,7 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     policy: Policy | None = None
     prices: Prices | None = None
     """What models cost whose list prices are not known."""
-    budget: Budget | None = None
+    budget: SpendingLimit | None = None
     """What may be spent, by all gateways on the store together."""
     summarizer: Writers | None = None
     drops_stale_thinking: bool = False

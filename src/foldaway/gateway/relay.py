@@ -27,7 +27,7 @@ from foldaway.gateway.owners import key_in
 from foldaway.gateway.refusals import read_refusal
 from foldaway.gateway.requests import Passing, Turn, read_turn
 from foldaway.gateway.spans import span_writer
-from foldaway.gateway.spending import Spending
+from foldaway.gateway.spending import SpendingMeter
 from foldaway.gateway.upstream import Providers, Receive, Scope
 from foldaway.gateway.wires import Operation, Route, Wire, refusal_body, route_of
 from foldaway.sessions import Refusal
@@ -101,7 +101,7 @@ class Relay:
         conversations: Conversations,
         options: GatewayOptions,
         figures: Figures,
-        spending: Spending,
+        spending: SpendingMeter,
     ):
         """Take what knows the conversations; `start` and `stop` belong to the server's life."""
         self._conversations, self._options, self._figures = conversations, options, figures

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 
 from foldaway._core import log_event
-from foldaway.caching import Budget, SpendingPeriod
 from foldaway.engine import Clock
 from foldaway.errors import FoldawayError
 from foldaway.stores import Store
+from foldaway.usage import SpendingLimit
 
 _STORE_SECONDS = 1.0
 """What a request waits for the store; then what was known before counts."""
 
 
-class Spending:
+class SpendingMeter:
     """Counts what requests cost in the store, and refuses them when a budget is spent."""
 
-    def __init__(self, store: Store, budget: Budget | None, clock: Clock) -> None:
+    def __init__(self, store: Store, budget: SpendingLimit | None, clock: Clock) -> None:
         """Take the store, which other gateways may share."""
         self._store, self._budget, self._clock = store, budget, clock
         self._unwritten = 0.0
         """Dollars that the store could not take."""
         self._writing: set[asyncio.Task[None]] = set()
-        self._known: SpendingPeriod | None = None
+        self._spent, self._start, self._stop = 0.0, 0.0, 0.0
+        """As the store said last, and for which time."""
         self._said = (0.0, "")
         """The period and the state that were logged last."""
 
@@ -52,18 +54,19 @@ class Spending:
             async with asyncio.timeout(_STORE_SECONDS):
                 if self._writing:  # an answer that its client has already
                     await asyncio.wait(set(self._writing))
-                self._known = await asyncio.to_thread(budget.period, now, self._store.spent_since)
+                period = await asyncio.to_thread(budget.period, now, self._store.spent_since)
+            self._spent, self._start, self._stop = period.cost, period.start, period.stop
         except (FoldawayError, OSError, TimeoutError):
-            if self._known is None or not self._known.is_running(now):
+            if now >= self._stop:
                 return ""
-        period, spent = self._known, self._known.cost + self._unwritten
+        spent = self._spent + self._unwritten
         state = "spent" if budget.is_spent(spent) else "near" if budget.is_near(spent) else ""
-        if state and self._said != (period.start, state):
-            self._said = (period.start, state)
+        if state and self._said != (self._start, state):
+            self._said = (self._start, state)
             log_event("gateway.budget", budget=str(budget), spent=round(spent, 4))
         if state != "spent":
             return ""
         return (
             f"the budget of {budget} is spent (${spent:.2f}); give a larger --budget, or wait "
-            f"until it begins anew ({budget.starts_anew(period)})"
+            f"until it begins anew ({datetime.fromtimestamp(self._stop):%Y-%m-%d %H:%M})"
         )

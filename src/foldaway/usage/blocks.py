@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.caching import SpendingPeriod
-from foldaway.usage.sums import CountedAnswer, UsageRow, add_up
+from foldaway.agents.importers import files_in
+from foldaway.caching import PriceList
+from foldaway.usage.live import SessionFile
+from foldaway.usage.reading import UsageReader
+from foldaway.usage.spending import SpendingPeriod
+from foldaway.usage.sums import CountedAnswer, UsageRow, add_up, count_once
 
 BLOCK_SECONDS = 5 * 3_600
 """How long the limits of Claude's subscriptions last; ccusage shows the same blocks."""
 _HOUR = 3_600
+_RECENT_SECONDS = 3 * 86_400
+"""Of files: a block begins after a pause of hours, which nobody goes without for days."""
+_PATIENCE_SECONDS = 1.0
+"""A status line that takes longer is given up by its agent."""
 Limit: TypeAlias = int | Literal["max"]
 """Tokens of a block, or as many as the largest one had that is over."""
 
@@ -88,6 +98,32 @@ class UsageBlock(Struct, frozen=True):
             elif not one.period.is_running(now):
                 found[one.agent] = max(found.get(one.agent, 0), one.period.tokens)
         return found
+
+    @classmethod
+    def running(
+        cls, agent: str, places: Iterable[Path], reader: UsageReader, prices: PriceList, now: float
+    ) -> UsageBlock | None:
+        """Return the running block of an agent by its files in some places; None if none runs.
+
+        Only files of the last days are looked at. Stops after a second; what was read by then is in
+        the `reader`.
+        """
+        files = [path for place in places for path in files_in(place)]
+        new = [one for one in files if now - SessionFile(one).written_at() < _RECENT_SECONDS]
+        stop = time.monotonic() + _PATIENCE_SECONDS
+
+        def tell(done: int, total: int) -> None:
+            if done < total and time.monotonic() > stop:
+                raise TimeoutError
+
+        try:
+            read = reader.read_files(new, tell)
+        except TimeoutError:
+            return None
+        finally:
+            reader.save(is_whole=False)
+        made = cls.of(one for one in count_once(read, (), prices) if one.root.agent == agent)
+        return next((one for one in made if one.period.is_running(now)), None)
 
     def figures(self, now: float, limit: int | None = None) -> BlockFigures:
         """Return how it goes on."""

@@ -55,7 +55,7 @@ class SpendingPeriod(Struct, frozen=True, kw_only=True):
         return seconds if now + seconds < self.stop else None
 
 
-class Budget(Struct, frozen=True):
+class SpendingLimit(Struct, frozen=True):
     """What may be spent in each day, week or month of this machine's time zone."""
 
     dollars: float
@@ -85,11 +85,6 @@ class Budget(Struct, frozen=True):
         after = after.replace(day=1) if self.every == "month" else after
         found = SpendingPeriod(start=day.timestamp(), stop=after.timestamp())
         return replace(found, cost=spent_since(found.start))
-
-    @staticmethod
-    def starts_anew(period: SpendingPeriod) -> str:
-        """Return when the next span begins, for people."""
-        return datetime.fromtimestamp(period.stop).strftime("%Y-%m-%d %H:%M")
 
     def is_near(self, spent: float) -> bool:
         """Return whether most of it is spent."""
