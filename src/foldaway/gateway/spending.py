@@ -24,8 +24,8 @@ class SpendingMeter:
         self._unwritten = 0.0
         """Dollars that the store could not take."""
         self._writing: set[asyncio.Task[None]] = set()
-        self._spent, self._start, self._stop = 0.0, 0.0, 0.0
-        """As the store said last, and for which time."""
+        self._known = (0.0, 0.0, 0.0)
+        """What the store said last: dollars, and from when until when."""
         self._said = (0.0, "")
         """The period and the state that were logged last."""
 
@@ -55,18 +55,19 @@ class SpendingMeter:
                 if self._writing:  # an answer that its client has already
                     await asyncio.wait(set(self._writing))
                 period = await asyncio.to_thread(budget.period, now, self._store.spent_since)
-            self._spent, self._start, self._stop = period.cost, period.start, period.stop
+            self._known = (period.cost, period.start, period.stop)
         except (FoldawayError, OSError, TimeoutError):
-            if now >= self._stop:
+            if now >= self._known[-1]:
                 return ""
-        spent = self._spent + self._unwritten
+        spent, start, stop = self._known
+        spent += self._unwritten
         state = "spent" if budget.is_spent(spent) else "near" if budget.is_near(spent) else ""
-        if state and self._said != (self._start, state):
-            self._said = (self._start, state)
+        if state and self._said != (start, state):
+            self._said = (start, state)
             log_event("gateway.budget", budget=str(budget), spent=round(spent, 4))
         if state != "spent":
             return ""
         return (
             f"the budget of {budget} is spent (${spent:.2f}); give a larger --budget, or wait "
-            f"until it begins anew ({datetime.fromtimestamp(self._stop):%Y-%m-%d %H:%M})"
+            f"until it begins anew ({datetime.fromtimestamp(stop):%Y-%m-%d %H:%M})"
         )

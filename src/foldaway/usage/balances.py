@@ -13,6 +13,7 @@ from foldaway.caching import TTL_SECONDS, PriceList, usd, window_of
 from foldaway.errors import UnknownSession
 from foldaway.sessions import ViewRow, name_in_words
 from foldaway.stores import SessionInfo, Store, StoredView, TurnUsage
+from foldaway.usage.sums import money
 
 
 class Spared(Struct, frozen=True):
@@ -288,7 +289,7 @@ class SavedSum(Struct, frozen=True):
         """The sum in words; "" if nothing is known."""
         if not self.known:
             return ""
-        return f"{'saved' if self.dollars >= 0 else 'cost'} about {usd(abs(self.dollars))}"
+        return f"{'saved' if self.dollars >= 0 else 'cost'} about {money(abs(self.dollars))}"
 
 
 class OwnCompaction(Struct, frozen=True):
