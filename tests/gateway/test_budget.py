@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,39 @@ async def test_what_costs_nothing_passes_when_the_budget_is_spent(gateway: Any) 
         async with stand.client.post(where, data=json.dumps(ASK)) as count:
             assert count.status == 200
         assert (await stand.post(ASK)).status == 402
+
+
+@pytest.mark.parametrize("wire", ["messages", "chat", "responses", "gemini"])
+async def test_what_belongs_to_no_conversation_is_counted_too(
+    gateway: Any, kit: Any, wire: str
+) -> None:
+    """A title, a first request without a name, one whose list the provider holds: by its model."""
+    usage = {
+        "messages": {"usage": {"input_tokens": 1_000_000, "output_tokens": 0}},
+        "gemini": {"usageMetadata": {"promptTokenCount": 1_000_000}},
+        "responses": {"usage": {"input_tokens": 1_000_000, "output_tokens": 0}},
+    }
+    told = usage.get(wire, {"usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0}})
+
+    async def tell(request: web.Request, _: bytes) -> web.StreamResponse:
+        return web.json_response(told)
+
+    asked: list[dict[str, Any]] = [kit.talk(wire, 0), {**kit.talk(wire, 0), "tools": []}]
+    if wire == "responses":
+        asked.append({**kit.talk(wire, 1), "previous_response_id": "resp_1"})
+    async with gateway() as stand:
+        stand.upstream.script = tell
+        for number, body in enumerate(asked, 1):
+            where, data = stand.url + kit.paths[wire], kit.packed(body)
+            async with stand.client.post(where, data=data) as got:
+                assert got.status == 200
+            await until(lambda: stand.store.spent_since(0) > 0.5 * number)  # noqa: B023 awaited
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds; the test has a limit."""
+    while not holds():
+        await asyncio.sleep(0)
 
 
 async def test_a_budget_is_shared_by_the_gateways_of_a_store_and_outlives_them(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import json
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from foldaway.caching.catalog import PriceList
 from foldaway.errors import InvalidSetting
 from foldaway.usage.blocks import BLOCK_SECONDS, UsageBlock
+from foldaway.usage.reading import UsageReader
 from foldaway.usage.record import SpentAnswer, SpentSession
 from foldaway.usage.spending import SpendingLimit
 from foldaway.usage.sums import CountedAnswer
@@ -94,6 +100,28 @@ def test_the_largest_block_that_is_over_can_be_the_limit() -> None:
     assert UsageBlock.limits(made, None, NOON) == {}
 
 
+def test_a_block_that_takes_too_long_to_read_is_there_some_calls_later(tmp_path: Path) -> None:
+    """A status line must be quick; each call keeps what it has read. Old files do not count."""
+    now = time.time()
+    when = datetime.fromtimestamp(now - 60, UTC).isoformat()
+    for at in range(4):
+        used = {"id": f"m{at}", "model": "m", "role": "assistant", "content": "Yes.",
+                "usage": {"input_tokens": 100, "output_tokens": 0}}  # fmt: skip
+        own = {"uuid": "u", "sessionId": f"s-{at}", "timestamp": when, "cwd": "/work"}
+        ask = {**own, "type": "user", "message": {"role": "user", "content": "Go"}}
+        answer = {**own, "type": "assistant", "uuid": "v", "parentUuid": "u", "message": used}
+        (tmp_path / f"{at}.jsonl").write_text(f"{json.dumps(ask)}\n{json.dumps(answer)}\n")
+    os.utime(tmp_path / "3.jsonl", (now - 9 * 86_400,) * 2)
+    home, prices = tmp_path / "home", PriceList()
+    found = [
+        UsageBlock.running(
+            "claude-code", [tmp_path], UsageReader(home, "1"), prices, now, seconds=-1.0
+        )
+        for _ in range(3)
+    ]
+    assert [one and one.period.tokens for one in found] == [None, None, 300]
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [("5$/day", "5$/day"), ("$2.50/week", "2.5$/week"), ("100 $ / month", "100$/month")],
@@ -118,9 +146,7 @@ def test_anything_else_is_no_budget(text: str) -> None:
         ("month", "2026-02-01", "2026-03-01"),
     ],
 )
-def test_a_budget_begins_anew_at_midnight_of_this_machine(
-    every: str, start: str, stop: str
-) -> None:
+def test_a_budget_resets_at_midnight_of_this_machine(every: str, start: str, stop: str) -> None:
     """Of the day, the Monday, or the first of the month."""
     asked: list[float] = []
 

@@ -172,6 +172,7 @@ class Relay:
             headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
             owner_of = self._conversations.owners.of
             turn = read_turn(route, headers, body, self._options.most_bytes, owner_of)
+            outcome.model = turn.model or route.model
             answer = await self._answer_compaction(route, turn, len(body), outcome)
             if answer is not None:
                 return answer
@@ -181,7 +182,7 @@ class Relay:
             self._note_fault(error)
             return Sent(body, f"pass; {type(error).__name__}")
         if (of := sent.turn) is not None:
-            outcome.agent, outcome.model, outcome.conversation = of.agent, of.model, of.key
+            outcome.agent, outcome.conversation = of.agent, of.key
         return sent
 
     async def _answer_compaction(

@@ -69,5 +69,5 @@ class SpendingMeter:
             return ""
         return (
             f"the budget of {budget} is spent (${spent:.2f}); give a larger --budget, or wait "
-            f"until it begins anew ({datetime.fromtimestamp(stop):%Y-%m-%d %H:%M})"
+            f"until it resets ({datetime.fromtimestamp(stop):%Y-%m-%d %H:%M})"
         )

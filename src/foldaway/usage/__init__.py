@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         session_details,
     )
     from foldaway.usage.savings import judge, otherwise
-    from foldaway.usage.spending import SpendingLimit, SpendingPeriod
+    from foldaway.usage.spending import SpendingLimit
     from foldaway.usage.sums import (
         CountedAnswer,
         Key,
@@ -71,7 +71,7 @@ __getattr__ = import_later(
         "requests": "RequestRow RequestTotals SessionDetails conversation_usage recorded_usage "
         "request_rows session_details",
         "savings": "judge otherwise",
-        "spending": "SpendingLimit SpendingPeriod",
+        "spending": "SpendingLimit",
         "sums": "CountedAnswer Key Period UsageRow UsageSum add_up by_day by_session count_once "
         "full money short short_paths",
     },

@@ -101,16 +101,22 @@ class UsageBlock(Struct, frozen=True):
 
     @classmethod
     def running(
-        cls, agent: str, places: Iterable[Path], reader: UsageReader, prices: PriceList, now: float
+        cls,
+        agent: str,
+        places: Iterable[Path],
+        reader: UsageReader,
+        prices: PriceList,
+        now: float,
+        seconds: float = _PATIENCE_SECONDS,
     ) -> UsageBlock | None:
         """Return the running block of an agent by its files in some places; None if none runs.
 
-        Only files of the last days are looked at. Stops after a second; what was read by then is in
-        the `reader`.
+        Only files of the last days are looked at. None, too, if reading takes longer than so many
+        `seconds`; what was read by then is kept for the next time.
         """
         files = [path for place in places for path in files_in(place)]
         new = [one for one in files if now - SessionFile(one).written_at() < _RECENT_SECONDS]
-        stop = time.monotonic() + _PATIENCE_SECONDS
+        stop = time.monotonic() + seconds
 
         def tell(done: int, total: int) -> None:
             if done < total and time.monotonic() > stop:
