@@ -229,9 +229,16 @@ def usage(
             answers = [row for row in answers if row.root.project in folders]
             own = [one for one in own if one.project in folders]
         if blocks:
-            made = UsageBlock.of(answers)  # of all answers: a span would begin a block of its own
+            now, made = time.time(), UsageBlock.of(answers)  # a span would begin one of its own
+            limits = UsageBlock.limits(made, limit, now)
             made = [one for one in made if _is_within(one.period.start, start, stop)]
-            _print_blocks(made, limit, found, everything, as_csv=as_csv, as_json=as_json)
+            rows = [one.fields(now, limits.get(one.agent)) for one in made]
+            if as_json:
+                print_json({"blocks": rows, "notes": found.notes})
+            elif as_csv:
+                _csv(rows, ("agent", "start", "stop"))
+            else:
+                _draw_blocks(made, limits, now, found.notes, everything=everything)
             return 0
         answers = [row for row in answers if _is_within(row.time, start, stop)]
         saved = OwnCompaction.add_up(one for one in own if _is_within(one.time, start, stop))
@@ -256,7 +263,7 @@ def usage(
             }
         )
     elif as_csv:
-        click.echo(csv_of(rows), nl=False)
+        _csv([to_builtins(row) for row in rows], to_builtins(UsageRow()))
     else:
         show_usage(rows, whole, period, by, found, everything=everything)
         if rows and saved.said:
@@ -284,18 +291,14 @@ def _is_within(time: float | None, start: float | None, stop: float | None) -> b
     return (start is None or time >= start) and (stop is None or time < stop)
 
 
-def csv_of(rows: Sequence[UsageRow]) -> str:
-    """Return the rows as CSV with a heading: the fields that `--json` has."""
-    return _csv([to_builtins(row) for row in rows] or [to_builtins(UsageRow())], len(rows))
-
-
-def _csv(rows: Sequence[dict[str, Any]], shown: int) -> str:
+def _csv(rows: Sequence[dict[str, Any]], empty: Iterable[str] = ()) -> None:
+    """Print the fields that `--json` has as CSV with a heading; `empty` is that of no rows."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
+    writer = csv.DictWriter(out, list(rows[0] if rows else empty), lineterminator="\n")
     writer.writeheader()
-    for row in rows[:shown]:
+    for row in rows:
         writer.writerow({**row, "models": " ".join(row["models"])})
-    return out.getvalue()
+    click.echo(out.getvalue(), nl=False)
 
 
 def _limit(text: str | None) -> int | Literal["max"] | None:
@@ -306,78 +309,55 @@ def _limit(text: str | None) -> int | Literal["max"] | None:
     return int(text)
 
 
-def _print_blocks(
+def _draw_blocks(
     blocks: Sequence[UsageBlock],
-    limit: int | Literal["max"] | None,
-    found: Gathered,
-    everything: bool,
+    limits: Mapping[str, int],
+    now: float,
+    notes: Iterable[str],
     *,
-    as_csv: bool,
-    as_json: bool,
+    everything: bool,
 ) -> None:
-    now = time.time()
-    limits = UsageBlock.limits(blocks, limit, now)
-    figures = [one.figures(now, limits.get(one.agent)) for one in blocks]
-    if as_csv or as_json:
-        rows: list[dict[str, Any]] = [
-            {
-                "agent": one.agent,
-                "start": one.period.start,
-                "stop": one.period.stop,
-                **to_builtins(one.row),
-                **to_builtins(more),
-            }
-            for one, more in zip(blocks, figures, strict=True)
-        ]
-        if as_json:
-            print_json({"blocks": rows, "notes": found.notes})
-        else:
-            click.echo(_csv(rows, len(rows)) if rows else "", nl=False)
-        return
     picture = Picture()
     if not blocks:
         picture.line("No usage was found. Agents that Foldaway reads: foldaway import --help")
         return
     numbers = full if picture.console.width >= WIDE_COLUMNS else short
     hidden = 0 if everything else max(len(blocks) - SHOWN_ROWS, 0)
-    lines: list[list[Piece]] = [
-        [
-            format_time(one.period.start),
-            one.agent,
-            *_cells(one.row, "all", None, {}, numbers)[:-1],
-            "" if more.limit_share is None else f"{more.limit_share:.0%}",
-        ]
-        for one, more in zip(blocks[hidden:], figures[hidden:], strict=True)
-    ]
-    names = ("from", "agent", *_HEADINGS[:-1], "limit")
-    shown = len(names) if limits else len(names) - 1
-    picture.table("ltnnnnrrr"[:shown], [one[:shown] for one in lines], names=names[:shown])
+    lines: list[list[Piece]] = []
+    for one in blocks[hidden:]:
+        limit = limits.get(one.agent)
+        used = [f"{one.period.tokens / limit:.0%}" if limit else ""] if limits else []
+        cells = _cells(one.row, "all", None, {}, numbers)[:-1]
+        lines.append([format_time(one.period.start), one.agent, *cells, *used])
+    names = ("from", "agent", *_HEADINGS[:-1], "limit")[: len(lines[0])]
+    picture.table("ltnnnnrrr"[: len(names)], lines, names=names)
     if hidden:
         picture.paragraph((f"{count_of(hidden, 'earlier row')} hidden; see --all", "dim"), indent=2)
-    for one, more in zip(blocks, figures, strict=True):
-        if more.is_running:
-            picture.paragraph(_describe(one, now, more.limit_tokens), indent=2)
-    for note in found.notes:
+    for one in blocks:
+        if one.period.is_running(now):
+            picture.paragraph(_describe(one, now, limits.get(one.agent)), indent=2)
+    for note in notes:
         picture.note(note)
 
 
 def _describe(block: UsageBlock, now: float, limit: int | None) -> str:
     """Return how a running block goes on, in sentences."""
     figures = block.figures(now, limit)
+    an_hour, by_then = money(figures.cost_per_hour), money(figures.projected_cost)
+    has_price = block.row.requests > block.row.unpriced_requests
     said = (
         f"{block.agent}: the block ends in {duration(figures.seconds_left)}. "
-        f"{short(figures.tokens_per_minute)} tokens a minute and {money(figures.cost_per_hour)} an "
-        f"hour; at this rate {short(figures.projected_tokens)} tokens and "
-        f"{money(figures.projected_cost)} by then."
+        f"{short(figures.tokens_per_minute)} tokens a minute"
+        f"{f' and {an_hour} an hour' if has_price else ''}; at this rate "
+        f"{short(figures.projected_tokens)} tokens{f' and {by_then}' if has_price else ''} by then."
     )
-    if figures.limit_tokens:
+    if limit:
         left = figures.limit_seconds
-        said += f" {figures.limit_share:.0%} of {short(figures.limit_tokens)} tokens are used; " + (
+        said += f" {figures.limit_share:.0%} of {short(limit)} tokens are used; "
+        said += (
             "the limit is not reached before."
             if left is None
             else f"the limit is reached in {duration(left)}."
-            if left
-            else "that is the limit."
         )
     return said
 

@@ -77,7 +77,7 @@ BOUNDARY = b'"subtype":"compact_boundary"'
     JSON_ROW,
 )
 def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
-    """Follow the running session: fill of the window, next compaction, cache, block, cost.
+    """Follow the running session: fill of the window, next compaction, cost.
 
     Without FILE it is the session that was written to last, of any agent on this machine. Stop
     with Ctrl-C. If the output is not a terminal, a line is printed for each change.

@@ -316,7 +316,7 @@ class OwnCompaction(Struct, frozen=True):
         for info in infos:
             if not info.compactions:
                 continue
-            views, turns = store.views(info.id), store.usage(info.id)
+            views, turns = store.views(info.id, lean=True), store.usage(info.id)
             for row, view in zip(ViewRow.list_of(views, info.view), views, strict=True):
                 if row.tokens_before and not row.undone:
                     one = cls(

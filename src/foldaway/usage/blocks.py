@@ -6,9 +6,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from foldaway.agents.importers import files_in
 from foldaway.caching import PriceList
@@ -130,6 +130,11 @@ class UsageBlock(Struct, frozen=True):
             reader.save(is_whole=False)
         made = cls.of(one for one in count_once(read, (), prices) if one.root.agent == agent)
         return next((one for one in made if one.period.is_running(now)), None)
+
+    def fields(self, now: float, limit: int | None) -> dict[str, Any]:
+        """Return all that is known of it, for programs."""
+        named = {"agent": self.agent, "start": self.period.start, "stop": self.period.stop}
+        return named | to_builtins(self.row) | to_builtins(self.figures(now, limit))
 
     def figures(self, now: float, limit: int | None = None) -> BlockFigures:
         """Return how it goes on."""
