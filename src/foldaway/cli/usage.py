@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import click
 from msgspec import Struct, to_builtins
@@ -18,7 +18,14 @@ from foldaway._core import __version__
 from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
-from foldaway.cli.files import count_of, format_time, is_terminal, join_on_one_line, make_plain
+from foldaway.cli.files import (
+    count_of,
+    duration,
+    format_time,
+    is_terminal,
+    join_on_one_line,
+    make_plain,
+)
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
 from foldaway.cli.settings import home_of, settings_from
 from foldaway.cli.stores import (
@@ -32,12 +39,15 @@ from foldaway.cli.stores import (
 )
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
+from foldaway.stores import SessionFilter
 from foldaway.usage import (
     CountedAnswer,
     Key,
     Overview,
+    OwnCompaction,
     Period,
     SpentSession,
+    UsageBlock,
     UsageReader,
     UsageRow,
     add_up,
@@ -72,6 +82,8 @@ class Gathered(Struct, frozen=True):
     notes: list[str]
     is_stored: bool
     """Whether there is a store of sessions."""
+    own: list[OwnCompaction]
+    """The compactions of Foldaway in it."""
 
 
 @contextmanager
@@ -85,8 +97,9 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
     try:
         with late_bar("reading") as tell:
             native = reader.read_files([path for _, path in agent_places()], tell)
-        stored, is_stored = _read_stored(given, reader, native, notes)
         prices = PriceList()
+        read = _read_stored(given, reader, native, notes, prices)
+        stored, own = read or ([], [])
         answers = count_once(native, stored, prices)
         if prices.is_missing:
             notes.append(NO_PRICES)
@@ -101,7 +114,13 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
             if agent.files.in_project
         ]
         yield Gathered(
-            [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
+            [*sessions.values(), *by_id.values()],
+            answers,
+            prices,
+            reader,
+            notes,
+            read is not None,
+            own,
         )
         is_whole = True
     finally:
@@ -109,17 +128,23 @@ def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
 
 
 def _read_stored(
-    given: Mapping[str, Any], reader: UsageReader, native: list[SpentSession], notes: list[str]
-) -> tuple[list[SpentSession], bool]:
+    given: Mapping[str, Any],
+    reader: UsageReader,
+    native: list[SpentSession],
+    notes: list[str],
+    prices: PriceList,
+) -> tuple[list[SpentSession], list[OwnCompaction]] | None:
+    """Return the sessions of the store and its compactions; None if it cannot be read."""
     settings = settings_from(given)
     try:
         place = store_place(given, settings)
         with open_store(place, profile=settings.profile, read_only=True) as store:
-            return reader.read_store(store, native), True
+            infos = store.all_sessions(SessionFilter(kind="any"))
+            return reader.read_store(store, native), OwnCompaction.of(store, infos, prices)
     except StoreUnavailable as error:
         if not is_missing(error):
             notes.append(f"kept sessions are left out: {error}")
-        return [], False
+        return None
 
 
 @contextmanager
@@ -158,13 +183,21 @@ def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Callable[[int, in
         click.Choice(["project", "session", "model", "agent"]),
         "Add up by project, session, model or agent; without a period over the whole time.",
     ),
+    ("--blocks", bool, "A row per block of five hours, as limits of subscriptions count them."),
+    (
+        "--limit TOKENS",
+        str,
+        "With --blocks: the limit of a block, or max for the largest one that is over.",
+    ),
     ("--all everything", bool, "Show all rows."),
     ("--csv as_csv", bool, "Print CSV."),
 )
 @span_options
 @store_options
 @options(JSON_ROW)
-def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given: Any) -> int:
+def usage(
+    by: Key | None, blocks: bool, everything: bool, as_csv: bool, as_json: bool, **given: Any
+) -> int:
     """Show what your agents used: tokens, cache and cost.
 
     Reads the files of the agents on this machine and the stored sessions. Nothing is imported,
@@ -176,19 +209,39 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
     foldaway usage                           by day
     foldaway usage --monthly --by model
     foldaway usage --by project --since 7d
+    foldaway usage --blocks --limit max
     foldaway usage --weekly --csv > weeks.csv
     """
     if as_csv and as_json:
         raise usage_error("--csv and --json exclude each other")
-    period = _period(given, by)
+    period, limit = _period(given, by), _limit(given["limit"])
+    if blocks and (by or any(given[one] for one in ("daily", "weekly", "monthly"))):
+        raise usage_error("--blocks has rows of its own; leave out --by and the periods")
+    if limit and not blocks:
+        raise usage_error("--limit needs --blocks")
     since, until = given["since"], given["until"]
     start, stop = since and since.start, until and until.end
     with gather(given) as found:
-        answers = [row for row in found.answers if _is_within(row.time, start, stop)]
+        answers, own = found.answers, found.own
         if given["project"]:
-            known = {row.root.project for row in found.answers}
+            known = {row.root.project for row in answers} | {one.project for one in own}
             folders = folders_of(given["project"], sorted(known))
             answers = [row for row in answers if row.root.project in folders]
+            own = [one for one in own if one.project in folders]
+        if blocks:
+            now, made = time.time(), UsageBlock.of(answers)  # a span would begin one of its own
+            limits = UsageBlock.limits(made, limit, now)
+            made = [one for one in made if _is_within(one.period.start, start, stop)]
+            rows = [one.fields(now, limits.get(one.agent)) for one in made]
+            if as_json:
+                print_json({"blocks": rows, "notes": found.notes})
+            elif as_csv:
+                _csv(rows, ("agent", "start", "stop"))
+            else:
+                _draw_blocks(made, limits, now, found.notes, everything=everything)
+            return 0
+        answers = [row for row in answers if _is_within(row.time, start, stop)]
+        saved = OwnCompaction.add_up(one for one in own if _is_within(one.time, start, stop))
         rows = add_up(answers, period, by)
         if by == "session":
             ids = found.reader.stored_ids
@@ -205,13 +258,17 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
                 "until": stop,
                 "rows": rows,
                 "total": whole,
+                "saved": saved,
                 "notes": found.notes,
             }
         )
     elif as_csv:
-        click.echo(csv_of(rows), nl=False)
+        _csv([to_builtins(row) for row in rows], to_builtins(UsageRow()))
     else:
         show_usage(rows, whole, period, by, found, everything=everything)
+        if rows and saved.said:
+            many = count_of(saved.known, "compaction")
+            Picture().paragraph(f"Foldaway {saved.said} with {many}, by estimate.", indent=2)
         if rows and not (by or start or stop or given["project"]):
             show_details(overview(found.sessions, found.answers, (), found.prices))
     return 0
@@ -234,14 +291,75 @@ def _is_within(time: float | None, start: float | None, stop: float | None) -> b
     return (start is None or time >= start) and (stop is None or time < stop)
 
 
-def csv_of(rows: Sequence[UsageRow]) -> str:
-    """Return the rows as CSV with a heading: the fields that `--json` has."""
+def _csv(rows: Sequence[dict[str, Any]], empty: Iterable[str] = ()) -> None:
+    """Print the fields that `--json` has as CSV with a heading; `empty` is that of no rows."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, to_builtins(rows[0] if rows else UsageRow()), lineterminator="\n")
+    writer = csv.DictWriter(out, list(rows[0] if rows else empty), lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({**to_builtins(row), "models": " ".join(row.models)})
-    return out.getvalue()
+        writer.writerow({**row, "models": " ".join(row["models"])})
+    click.echo(out.getvalue(), nl=False)
+
+
+def _limit(text: str | None) -> int | Literal["max"] | None:
+    if text is None or text == "max":
+        return "max" if text else None
+    if not text.isdecimal() or not int(text):
+        raise usage_error(f"--limit: {text!r} is neither a number of tokens nor max")
+    return int(text)
+
+
+def _draw_blocks(
+    blocks: Sequence[UsageBlock],
+    limits: Mapping[str, int],
+    now: float,
+    notes: Iterable[str],
+    *,
+    everything: bool,
+) -> None:
+    picture = Picture()
+    if not blocks:
+        picture.line("No usage was found. Agents that Foldaway reads: foldaway import --help")
+        return
+    numbers = full if picture.console.width >= WIDE_COLUMNS else short
+    hidden = 0 if everything else max(len(blocks) - SHOWN_ROWS, 0)
+    lines: list[list[Piece]] = []
+    for one in blocks[hidden:]:
+        limit = limits.get(one.agent)
+        used = [f"{one.period.tokens / limit:.0%}" if limit else ""] if limits else []
+        cells = _cells(one.row, "all", None, {}, numbers)[:-1]
+        lines.append([format_time(one.period.start), one.agent, *cells, *used])
+    names = ("from", "agent", *_HEADINGS[:-1], "limit")[: len(lines[0])]
+    picture.table("ltnnnnrrr"[: len(names)], lines, names=names)
+    if hidden:
+        picture.paragraph((f"{count_of(hidden, 'earlier row')} hidden; see --all", "dim"), indent=2)
+    for one in blocks:
+        if one.period.is_running(now):
+            picture.paragraph(_describe(one, now, limits.get(one.agent)), indent=2)
+    for note in notes:
+        picture.note(note)
+
+
+def _describe(block: UsageBlock, now: float, limit: int | None) -> str:
+    """Return how a running block goes on, in sentences."""
+    figures = block.figures(now, limit)
+    an_hour, by_then = money(figures.cost_per_hour), money(figures.projected_cost)
+    has_price = block.row.requests > block.row.unpriced_requests
+    said = (
+        f"{block.agent}: the block ends in {duration(figures.seconds_left)}. "
+        f"{short(figures.tokens_per_minute)} tokens a minute"
+        f"{f' and {an_hour} an hour' if has_price else ''}; at this rate "
+        f"{short(figures.projected_tokens)} tokens{f' and {by_then}' if has_price else ''} by then."
+    )
+    if limit:
+        left = figures.limit_seconds
+        said += f" {figures.limit_share:.0%} of {short(limit)} tokens are used; "
+        said += (
+            "the limit is not reached before."
+            if left is None
+            else f"the limit is reached in {duration(left)}."
+        )
+    return said
 
 
 _HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions")

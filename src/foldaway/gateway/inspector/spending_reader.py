@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,12 @@ from msgspec import Struct, field
 
 from foldaway.caching import PriceList
 from foldaway.gateway.inspector.background_work import BackgroundWork
-from foldaway.gateway.inspector.compaction_steps import StepTools, balance_of_view
-from foldaway.gateway.inspector.window_amounts import report_of
-from foldaway.sessions import ViewRow, as_it_is, name_in_words
-from foldaway.stores import SessionFilter, SessionInfo, Store
+from foldaway.stores import SessionFilter, Store
 from foldaway.usage import (
     CountedAnswer,
     Judgement,
     Overview,
+    OwnCompaction,
     SpentSession,
     UsageReader,
     UsageSum,
@@ -180,28 +178,6 @@ def _count_used(store: Store, prices: PriceList) -> int:
     return 0 if store.read_only else store.count_used(prices.cost)
 
 
-_SESSIONS_AT_ONCE = 500
-"""Sessions of one page of a store: few queries, little memory."""
-
-
-class OwnCompaction(Struct, frozen=True):
-    """One compaction, of a session of an agent in a project."""
-
-    session: str
-    """The id of the session."""
-    number: int
-    """Of the view that it made."""
-    title: str
-    agent: str
-    project: str
-    model: str
-    time: float
-    tokens_before: int
-    tokens_after: int
-    saved: float | None
-    """Dollars, by estimate; None if no request followed, or one has no price."""
-
-
 class StoreSurvey(Struct, frozen=True):
     """What the sessions of a store are."""
 
@@ -215,39 +191,10 @@ class StoreSurvey(Struct, frozen=True):
 
 def survey(store: Store, prices: PriceList) -> StoreSurvey:
     """Look at all sessions of a store."""
-    keys, tools = set[tuple[str, str]](), StepTools(show=as_it_is, prices=prices)
-    count, found = 0, list[OwnCompaction]()
-    for info in _sessions(store):
+    keys, count, found = set[tuple[str, str]](), 0, list[OwnCompaction]()
+    for info in store.all_sessions(SessionFilter(kind="any")):
         count += 1
         if info.source_id:
             keys.add((info.source, info.source_id))
-        if info.compactions:
-            found += _compactions(store, info, tools)
+        found += OwnCompaction.of(store, [info], prices)
     return StoreSurvey(frozenset(keys), count, tuple(found))
-
-
-def _compactions(store: Store, info: SessionInfo, tools: StepTools) -> Iterator[OwnCompaction]:
-    views, turns = store.views(info.id), store.usage(info.id)
-    for row, view in zip(ViewRow.list_of(views, info.view), views, strict=True):
-        if row.tokens_before and not row.undone:
-            found = balance_of_view(turns, info, row.number, report_of(view), tools)
-            yield OwnCompaction(
-                info.id,
-                row.number,
-                name_in_words(info),
-                info.source or "foldaway",
-                info.cwd,
-                info.model,
-                row.created,
-                row.tokens_before,
-                row.tokens_after,
-                found.usd_saved,
-            )
-
-
-def _sessions(store: Store) -> Iterator[SessionInfo]:
-    after, is_last = "", False
-    while not is_last:
-        page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
-        yield from page.sessions
-        after, is_last = page.next, not page.next
