@@ -15,8 +15,10 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -762,3 +764,130 @@ def test_a_status_line_of_what_the_agent_gives(foldaway: Any, home: Path) -> Non
     assert "$" not in told  # only the end was read
     assert foldaway("statusline", stdin=b"{}").code == 0
     assert foldaway("statusline", stdin=b"nonsense").code == 2
+
+
+def test_usage_by_blocks_of_five_hours(foldaway: Any, home: Path) -> None:
+    """As ccusage has them; a span chooses blocks and cuts none."""
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    lines = [ask_line(0), claude_line(1, **usage), claude_line(2, **usage)]
+    late = claude_line(3, **usage) | {"timestamp": "2026-01-15T18:30:00Z"}
+    put_lines(home, "claude-code", "a.jsonl", [*lines, late])
+    (seen,) = foldaway("usage", "--blocks", "--limit", "max", "--json").reports
+    first, second = seen["blocks"]
+    assert (first["start"], first["stop"]) == (1768478400.0, 1768496400.0)
+    assert (first["agent"], first["requests"], first["total_tokens"]) == ("claude-code", 2, 220)
+    assert (second["start"], second["total_tokens"]) == (1768500000.0, 110)
+    assert (first["limit_tokens"], second["limit_share"]) == (220, 0.5)
+    assert not first["is_running"]
+    (seen,) = foldaway("usage", "--blocks", "--since", "2026-01-15", "--json").reports
+    assert [one["requests"] for one in seen["blocks"]] == [2, 1]
+    assert "50%" in foldaway("usage", "--blocks", "--limit", "220").text
+    rows = list(csv.DictReader(io.StringIO(foldaway("usage", "--blocks", "--csv").text)))
+    assert [(row["requests"], row["models"]) for row in rows] == [("2", MODEL), ("1", MODEL)]
+
+
+def test_the_running_block_says_how_it_goes_on(foldaway: Any, home: Path) -> None:
+    """Its pace, its end, and when a limit is reached."""
+    usage = {"input_tokens": 1000, "output_tokens": 0}
+    began = time.time() - 1800
+    lines = [ask_line(0)]
+    for at in range(2):
+        when = datetime.fromtimestamp(began + 1200 * at, UTC).isoformat()
+        lines.append(claude_line(at + 1, **usage) | {"timestamp": when})
+    put_lines(home, "claude-code", "a.jsonl", lines)
+    said = " ".join(foldaway("usage", "--blocks", "--limit", "3000").text.split())
+    assert "claude-code: the block ends in " in said
+    assert "100 tokens a minute" in said
+    assert "67% of 3.0k tokens are used; the limit is reached in 10 min 0 s." in said
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--limit", "5"], ["--blocks", "--limit", "much"], ["--blocks", "--by", "agent"]]
+)
+def test_options_of_blocks_that_fit_nothing_are_refused(foldaway: Any, wrong: list[str]) -> None:
+    """With a sentence that says what fits."""
+    assert foldaway("usage", *wrong).code == 2
+
+
+def recent_lines(*minutes_ago: float, **usage: int) -> list[Any]:
+    """Return answers of Claude Code that were written so many minutes ago."""
+    times = (datetime.fromtimestamp(time.time() - 60 * one, UTC) for one in minutes_ago)
+    return [ask_line(0)] + [
+        claude_line(number, **usage) | {"timestamp": when.isoformat()}
+        for number, when in enumerate(times, 1)
+    ]
+
+
+CACHED = {"input_tokens": 10, "output_tokens": 0, "cache_read_input_tokens": 99_990}
+
+
+@pytest.mark.parametrize(
+    ("minutes", "hour", "phase"),
+    [(1, 0, "warm"), (4, 0, "closing"), (6, 0, "cold"), (6, 90, "warm"), (59, 90, "closing")],
+)
+def test_a_cache_goes_cold_and_that_has_a_price(
+    minutes: int, hour: int, phase: str, foldaway: Any, home: Path
+) -> None:
+    """Five minutes after the last answer, or an hour if the agent paid for that."""
+    usage: Any = CACHED | {"cache_creation": {"ephemeral_1h_input_tokens": hour}}
+    usage["cache_creation_input_tokens"] = hour
+    path = put_lines(home, "claude-code", "a.jsonl", recent_lines(minutes, **usage))
+    (seen,) = foldaway("watch", "--once", "--json", path).reports
+    prices = prices_of(MODEL)
+    assert prices is not None
+    written = prices.cache_write_1h if hour else prices.cache_write_5m
+    assert seen["cache"] == phase
+    assert seen["cold_cost"] == pytest.approx(
+        (100_000 + hour) * (written - prices.cache_read) / 1e6
+    )
+    until = time.time() + (60 if hour else 5) * 60 - minutes * 60
+    assert seen["cache_until"] == pytest.approx(until, abs=30)
+    said = foldaway("watch", "--once", path).text
+    if phase == "cold":
+        assert "cache cold: $0.34 more" in said
+    else:
+        assert re.search(r"cache cold at \d\d:\d\d: \$0\.\d\d more", said)
+
+
+def test_watch_tells_when_a_cache_is_about_to_go_cold_and_when_it_is(home: Path) -> None:
+    """Though nothing was written: the time alone has passed."""
+    path = put_lines(home, "claude-code", "a.jsonl", recent_lines(0, **CACHED))
+    now = [time.time()]
+    with noting_interrupts() as pressed:
+        states = live_states(
+            str(path), PriceList(), pressed, 0.01, once=False, clock=lambda: now[0]
+        )
+        for seconds, phase in ((0, "warm"), (200, "closing"), (200, "cold")):
+            now[0] += seconds
+            assert next(states).cache(now[0]) == phase
+
+
+def test_the_running_block_is_in_watch_and_in_the_status_line(foldaway: Any, home: Path) -> None:
+    """Of all sessions of the agent, also if one file alone is watched."""
+    usage = {"input_tokens": 1000, "output_tokens": 0}
+    lines = [one | {"sessionId": "s-2"} for one in recent_lines(31, 21, **usage)]
+    for line in lines[1:]:
+        line["message"] = {**line["message"], "id": f"other_{line['uuid']}"}
+    put_lines(home, "claude-code", "b.jsonl", lines)
+    path = put_lines(home, "claude-code", "a.jsonl", recent_lines(11, 1, **usage))
+    (seen,) = foldaway("watch", "--once", "--json", path).reports
+    assert (seen["block_tokens"], seen["block_tokens_per_minute"]) == (4000, 133.3)
+    given = json.dumps({"transcript_path": str(path)}).encode()
+    said = foldaway("statusline", stdin=given).text
+    assert re.search(r"  block 4\.0k tokens, 133/min, \d h \d+ min left", said)
+
+
+def test_a_budget_is_in_the_status_line_from_four_fifths_on(
+    foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What all gateways on the store spent; `foldaway run --budget` sets the variable."""
+    path = put_lines(home, "claude-code", "a.jsonl", recent_lines(1, **CACHED))
+    given = json.dumps({"transcript_path": str(path)}).encode()
+    monkeypatch.setenv("FOLDAWAY_GATEWAY_BUDGET", "5$/month")
+    with open_store(home / "foldaway" / "sessions") as store:
+        store.add_spent(3.0, time.time())
+        assert "budget" not in foldaway("statusline", stdin=given).text
+        (seen,) = foldaway("watch", "--once", "--json", path).reports
+        assert (seen["budget"], seen["budget_share"]) == ("5$/month", 0.6)
+        store.add_spent(1.5, time.time())
+    assert "  budget 90% of 5$/month  " in foldaway("statusline", stdin=given).text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,34 @@ def test_every_command_says_the_same_of_a_session(
         *_, counted_requests, counted_cost = expected.get(name.partition("@")[0], (0, 0))
         assert requests == counted_requests
         assert cost == pytest.approx(counted_cost, abs=1e-4)
+
+
+@pytest.mark.shared
+@pytest.mark.soak
+def test_blocks_are_those_of_an_independent_count(
+    foldaway: Any, counted: list[count_usage.Answer]
+) -> None:
+    """By the rule of ccusage, with the hours of UTC."""
+    expected: list[list[Any]] = []
+    for agent in sorted({one.agent for one in counted}):
+        block: list[Any] = []
+        for one in sorted((one for one in counted if one.agent == agent and one.time),
+                          key=lambda one: one.time or 0.0):  # fmt: skip
+            now = one.time or 0.0
+            if not block or now > block[1] + 5 * 3600 or now > block[4] + 5 * 3600:
+                began = datetime.fromtimestamp(now, UTC).replace(minute=0, second=0, microsecond=0)
+                block = [agent, began.timestamp(), 0, 0, now]
+                expected.append(block)
+            block[2] += 1
+            block[3] += one.plain + one.output + one.written + one.read
+            block[4] = now
+    (seen,) = foldaway("usage", "--blocks", "--json").reports
+    found = [
+        (row["agent"], row["start"], row["requests"], row["total_tokens"])
+        for row in seen["blocks"]
+        if row["agent"] not in WITHOUT_TURNS
+    ]
+    assert len(found) >= 10
+    assert sorted(found) == sorted(
+        tuple(one[:4]) for one in expected if one[0] not in WITHOUT_TURNS
+    )

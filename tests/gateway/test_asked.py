@@ -63,7 +63,7 @@ def test_without_a_name_the_first_answer_tells_conversations_apart() -> None:
     assert isinstance(longer, Turn)
     assert isinstance(other, Turn)
     assert first.key == longer.key != other.key
-    assert ask(SPOKEN[:1]) == Passing("not known yet")
+    assert ask(SPOKEN[:1]) == Passing("not known yet", model="m")
 
 
 def test_the_cache_key_and_the_id_of_a_request_name_no_conversation() -> None:
@@ -89,7 +89,7 @@ def test_a_request_without_tools_is_a_turn_only_if_the_model_has_spoken(
     """Titles pass; the request by which a client compacts its list has no tools either."""
     said = {"role": "user", "content": 'Say "assistant" and "model".', "parts": [{"text": "x"}]}
     headers = {"x-session-id": "s"}
-    assert ask([said], wire, headers, tools=[]) == Passing("side request")
+    assert ask([said], wire, headers, tools=[]) == Passing("side request", model="m")
     assert isinstance(ask([said, answer], wire, headers, tools=[]), Turn)
 
 

@@ -42,6 +42,7 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "memory.refused": (logging.WARNING, "a turn was lost to a provider with a full queue"),
     "gateway.request": (logging.INFO, "a request was answered; `note` says what was decided"),
     "gateway.fault": (logging.WARNING, "a request was forwarded unchanged after an error of ours"),
+    "gateway.budget": (logging.WARNING, "most or all of the budget is spent"),
     "gateway.api_failed": (logging.ERROR, "the API failed with an error of ours"),
     "gateway.audit_failed": (logging.WARNING, "a line of the audit log could not be written"),
     "inspector.failed": (logging.ERROR, "a page failed with an error of ours"),

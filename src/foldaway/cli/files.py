@@ -207,6 +207,13 @@ def format_time(seconds: float | None) -> str:
         return "?"
 
 
+def duration(seconds: float) -> str:
+    """Return a length of time for people."""
+    whole = int(seconds)
+    minutes, hours = whole // 60, whole // 3600
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min {whole % 60} s"
+
+
 def remove(name: str) -> None:
     """Remove a file, or raise `NotWritable`; one that is not there is no error."""
     try:

@@ -20,8 +20,13 @@ from foldaway._core import Saving
 from foldaway.agents.known import KnownAgent
 from foldaway.agents.running import PORT, start_for, startable_agent, startable_agents
 from foldaway.cli import say
-from foldaway.cli.files import count_of
+from foldaway.cli.files import count_of, duration
+from foldaway.cli.inputs import options
+from foldaway.cli.settings import BUDGET_ROW, settings_from
+from foldaway.cli.stores import store_place
+from foldaway.config import open_store
 from foldaway.errors import FoldawayError, MissingExtra
+from foldaway.usage import OwnCompaction, SpendingLimit
 
 if TYPE_CHECKING:
     from foldaway.agents.running import RunTotals
@@ -39,6 +44,7 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     type=click.Choice(get_args(Saving)),
     help="How early to compact if it saves money, as `foldaway serve` has it.",
 )
+@options(BUDGET_ROW)
 @click.option(
     "--serve",
     "serve_options",
@@ -65,6 +71,7 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
     save: str | None,
+    budget: str | None,
     serve_options: str,
     report: bool | None,
     project_address: bool,
@@ -107,13 +114,18 @@ def run(
     reports = sys.stderr.isatty() if report is None else report
     for note in start.notes if reports else ():
         say(note)
-    options = [*start.serve, *(("--save", save) if save else ()), *shlex.split(serve_options)]
+    wanted = {"--save": save, "--budget": budget and str(SpendingLimit.parse(budget, "--budget"))}
+    given = [word for name, value in wanted.items() if value for word in (name, value)]
+    served = [*start.serve, *given, *shlex.split(serve_options)]
     command = [program, *start.options, *arguments]
-    begun = time.monotonic()
+    began, begun = time.time(), time.monotonic()
     variables = {**os.environ, **start.environment}
-    code, totals = _run_behind(known, listening, options, command, variables, is_alone=recall)
+    if budget:
+        variables["FOLDAWAY_GATEWAY_BUDGET"] = budget  # for its status line
+    code, totals = _run_behind(known, listening, served, command, variables, is_alone=recall)
     if reports:
-        _say_what_was_done(known, totals, time.monotonic() - begun, start.notes)
+        saved = _saved(served, totals, began)
+        _say_what_was_done(known, totals, saved, time.monotonic() - begun, start.notes)
     from foldaway.agents.running import end_as
 
     return end_as(code)
@@ -235,11 +247,33 @@ def _token(options: Sequence[str]) -> str:
     return ""
 
 
+def _saved(options: Sequence[str], totals: RunTotals, began: float) -> str:
+    """Return what the compactions of a run saved, in words; "" if nobody can say."""
+    from foldaway.caching import PriceList
+
+    if not totals.compacted:
+        return ", as without it"
+    given, prices = _collect_options(options), PriceList()
+    settings = settings_from(given)
+    with suppress(FoldawayError):  # it is only shown
+        place = store_place(given, settings)
+        with open_store(place, profile=settings.profile, read_only=True) as store:
+            names = totals.compactions
+            found = [OwnCompaction.of_conversation(store, one, prices) for one in names]
+            made = {(one.session, one.number): one for own in found for one in own}
+            saved = OwnCompaction.add_up(one for one in made.values() if one.time >= began)
+        if saved.known and round(saved.dollars, 2):
+            which = "less" if saved.dollars > 0 else "more"
+            return f", about ${abs(saved.dollars):.2f} {which} than without it"
+        return ", as without it" if saved.known else ""
+    return ""
+
+
 def _say_what_was_done(
-    agent: KnownAgent, totals: RunTotals, seconds: float, notes: Sequence[str]
+    agent: KnownAgent, totals: RunTotals, saved: str, seconds: float, notes: Sequence[str]
 ) -> None:
     say(
-        f"{agent.title} ran for {_duration(seconds)}; {count_of(totals.requests, 'request')} went "
+        f"{agent.title} ran for {duration(seconds)}; {count_of(totals.requests, 'request')} went "
         f"through the gateway, {count_of(totals.compacted, 'compaction')}"
     )
     sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
@@ -250,7 +284,7 @@ def _say_what_was_done(
             f"used of the limits of the subscription: {used or 'not told'}"
         )
     else:
-        say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
+        say(f"{sizes}; by list prices they cost ${totals.cost:.2f}{saved}")
     direct = f"{count_of(totals.direct, 'request')} went to the provider directly"
     if totals.gave_up:
         say(
@@ -272,15 +306,3 @@ def _say_what_was_done(
             or f"no request came: {agent.title} asked nothing, or has an address in settings "
             "that are not read here (of its administrator, or of its own arguments)"
         )
-
-
-def _saving(dollars: float) -> str:
-    if round(dollars, 2) == 0:
-        return "as without it"
-    return f"about ${abs(dollars):.2f} {'less' if dollars > 0 else 'more'} than without it"
-
-
-def _duration(seconds: float) -> str:
-    whole = int(seconds)
-    minutes, hours = whole // 60, whole // 3600
-    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min {whole % 60} s"

@@ -25,13 +25,14 @@ from foldaway.caching import Prices
 from foldaway.cli import say
 from foldaway.cli.files import is_terminal
 from foldaway.cli.inputs import is_loopback, options, usage_error
-from foldaway.cli.settings import SAVE_ROW, home_of, prices_for, settings_from
+from foldaway.cli.settings import BUDGET_ROW, SAVE_ROW, home_of, prices_for, settings_from
 from foldaway.cli.stores import is_missing, is_own, open_given, store_options, store_place
 from foldaway.config import agent_places, open_store, writers_from
 from foldaway.dialects import dump_text
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.sessions import Retention
 from foldaway.stores import Store
+from foldaway.usage import SpendingLimit
 
 _UPSTREAM = re.compile(
     r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
@@ -63,6 +64,7 @@ _UPSTREAM = re.compile(
         "beta.",
     ),
     ("--answer-compactions", bool, "Answer a client's request for a summary from what is kept."),
+    BUDGET_ROW,
     ("--folder DIR", str, "The agent's folder: `foldaway mcp` offers its sessions there."),
     ("--refuse-websockets", bool, "Make clients use HTTP: a WebSocket is not compacted."),
     (
@@ -110,6 +112,8 @@ def serve(**given: Any) -> int:
         raise usage_error(f"[gateway] token_variable: {variable} is not set")
     if not is_loopback(host) and not token:
         raise usage_error(f"--host: {host} can be reached from other machines; give a --token too")
+    text = given["budget"] or settings.gateway_budget
+    budget = SpendingLimit.parse(text, "--budget") if text else None
     chosen = GatewayOptions(
         context_length=given["window"] or settings.context_length,
         policy=settings.policy,
@@ -117,7 +121,8 @@ def serve(**given: Any) -> int:
         prices=prices_for("", given["price"]).prices,
         drops_stale_thinking=given["drop_stale_thinking"],
         answers_compactions=given["answer_compactions"] or settings.gateway_answer_compactions,
-        refuses_websockets=given["refuse_websockets"],
+        budget=budget,
+        refuses_websockets=given["refuse_websockets"] or budget is not None,
         folder=given["folder"] or "",
         upstreams=upstreams_in(given),
         token=token,

@@ -105,6 +105,12 @@ SAVE_ROW = (
     "How early to compact if it saves money: from 90,000 tokens on (little), 40,000 (normal, the "
     "default), 20,000 (most), or by size alone (off).",
 )
+BUDGET_ROW = (
+    "--budget DOLLARS",
+    str,
+    "What may be spent through gateways on the store, such as 5$/day, /week or /month: a warning "
+    "at 80%, then requests are refused.",
+)
 config_option = options(CONFIG_ROW)
 settings_options = options(*((flag, kind, text) for flag, _, kind, text in _MODEL), CONFIG_ROW)
 summarizer_options = options(*((flag, kind, text) for flag, _, kind, text in _SUMMARIZER))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 from msgspec import Struct, to_builtins
@@ -19,7 +19,14 @@ from foldaway._core import __version__
 from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
-from foldaway.cli.files import count_of, format_time, is_terminal, join_on_one_line, make_plain
+from foldaway.cli.files import (
+    count_of,
+    duration,
+    format_time,
+    is_terminal,
+    join_on_one_line,
+    make_plain,
+)
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
 from foldaway.cli.settings import home_of, settings_from
 from foldaway.cli.stores import (
@@ -39,8 +46,10 @@ from foldaway.usage import (
     AnswerTable,
     Key,
     Overview,
+    OwnCompaction,
     Period,
     SpentSession,
+    UsageBlock,
     UsageReader,
     UsageRow,
     add_up_each,
@@ -76,6 +85,8 @@ class Gathered(Struct, frozen=True):
     """Whether there is a store of sessions."""
     known: dict[tuple[str, str], SessionInfo]
     """The sessions in the store, by agent and the id that the agent gave."""
+    own: list[OwnCompaction]
+    """The compactions of Foldaway in it."""
 
 
 class _Wanted(NamedTuple):
@@ -93,6 +104,9 @@ class UsageReport(Struct, frozen=True, kw_only=True):
 
     rows: list[UsageRow]
     whole: UsageRow
+    saved: dict[str, float]
+    saved_words: str
+    """The same in a sentence, "" if nothing is known."""
     details: Overview | None
     notes: list[str]
     newest: float
@@ -111,21 +125,24 @@ def gather(given: Mapping[str, Any], reader: UsageReader | None = None) -> Gener
         with late_bar("reading") as tell:
             native = reader.read_files([path for _, path in agent_places()], tell)
         prices, known = PriceList(), dict[tuple[str, str], SessionInfo]()
-        seen = dict.fromkeys(one.agent for one in native)
+        seen, compacted = dict.fromkeys(one.agent for one in native), list[SessionInfo]()
 
         def look(info: SessionInfo) -> None:
             agent = info.source or "foldaway"
             seen[agent] = None
             for name in (info.source_id or info.id, info.source_id.partition("@")[0]):
                 known.setdefault((agent, name), info)
+            if info.compactions:
+                compacted.append(info)
 
-        is_stored, answers = False, AnswerTable()
+        is_stored, answers, own = False, AnswerTable(), list[OwnCompaction]()
         settings = settings_from(given)
         try:
             place = store_place(given, settings)
             with open_store(place, profile=settings.profile, read_only=True) as store:
                 is_stored = True
                 answers = count_once(native, reader.read_store(store, native, look=look), prices)
+                own = OwnCompaction.of(store, compacted, prices)
         except StoreUnavailable as error:
             if not is_missing(error):
                 notes.append(f"kept sessions are left out: {error}")
@@ -138,7 +155,7 @@ def gather(given: Mapping[str, Any], reader: UsageReader | None = None) -> Gener
             for agent in map(find_agent, seen)
             if agent.files.in_project
         ]
-        yield Gathered(native, answers, prices, reader, notes, is_stored, known)
+        yield Gathered(native, answers, prices, reader, notes, is_stored, known, own)
         is_whole = True
     finally:
         reader.save(is_whole=is_whole)
@@ -180,13 +197,21 @@ def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Callable[[int, in
         click.Choice(["project", "session", "model", "agent"]),
         "Add up by project, session, model or agent; without a period over the whole time.",
     ),
+    ("--blocks", bool, "A row per block of five hours, as limits of subscriptions count them."),
+    (
+        "--limit TOKENS",
+        str,
+        "With --blocks: the limit of a block, or max for the largest one that is over.",
+    ),
     ("--all everything", bool, "Show all rows."),
     ("--csv as_csv", bool, "Print CSV."),
 )
 @span_options
 @store_options
 @options(JSON_ROW)
-def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given: Any) -> int:
+def usage(
+    by: Key | None, blocks: bool, everything: bool, as_csv: bool, as_json: bool, **given: Any
+) -> int:
     """Show what your agents used: tokens, cache and cost.
 
     Reads the files of the agents on this machine and the stored sessions. Nothing is imported,
@@ -198,13 +223,21 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
     foldaway usage                           by day
     foldaway usage --monthly --by model
     foldaway usage --by project --since 7d
+    foldaway usage --blocks --limit max
     foldaway usage --weekly --csv > weeks.csv
     """
     if as_csv and as_json:
         raise usage_error("--csv and --json exclude each other")
-    period = _period(given, by)
-    since, until = given["since"], given["until"]
-    start, stop = since and since.start, until and until.end
+    period, limit = _period(given, by), _limit(given["limit"])
+    if blocks and (by or any(given[one] for one in ("daily", "weekly", "monthly"))):
+        raise usage_error("--blocks has rows of its own; leave out --by and the periods")
+    if limit and not blocks:
+        raise usage_error("--limit needs --blocks")
+    start, stop = _span(given)
+    if blocks:
+        with gather(given) as gathered:
+            _show_blocks(gathered, given, limit, as_json=as_json, as_csv=as_csv, full=everything)
+        return 0
     is_whole = not (start or stop or given["project"])
     wanted = _Wanted(period, by, start, stop, is_whole and not (by or as_json or as_csv))
     reader, question, mark = UsageReader(home_of(given), __version__), "", ""
@@ -228,34 +261,72 @@ def usage(by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given
                 "until": stop,
                 "rows": found.rows,
                 "total": found.whole,
+                "saved": found.saved,
                 "notes": found.notes,
             }
         )
     elif as_csv:
-        click.echo(csv_of(found.rows), nl=False)
+        _csv([to_builtins(row) for row in found.rows], to_builtins(UsageRow()))
     else:
         show_usage(found, period, by, everything=everything)
+        if found.rows and found.saved_words:
+            Picture().paragraph(found.saved_words, indent=2)
         if found.rows and found.details:
             show_details(found.details)
     return 0
 
 
+def _show_blocks(
+    found: Gathered,
+    given: Mapping[str, Any],
+    limit: int | Literal["max"] | None,
+    *,
+    as_json: bool,
+    as_csv: bool,
+    full: bool,
+) -> None:
+    answers, _ = _within(found, given["project"])
+    start, stop = _span(given)
+    now, made = time.time(), UsageBlock.of(answers)  # a span would begin one of its own
+    limits = UsageBlock.limits(made, limit, now)
+    made = [one for one in made if _is_within(one.period.start, start, stop)]
+    rows = [one.fields(now, limits.get(one.agent)) for one in made]
+    if as_json:
+        print_json({"blocks": rows, "notes": found.notes})
+    elif as_csv:
+        _csv(rows, ("agent", "start", "stop"))
+    else:
+        _draw_blocks(made, limits, now, found.notes, everything=full)
+
+
+def _within(found: Gathered, project: str) -> tuple[AnswerTable, list[OwnCompaction]]:
+    """Return the answers and compactions in a project, all if none is named."""
+    if not project:
+        return found.answers, found.own
+    known = {row.root.project for row in found.answers} | {one.project for one in found.own}
+    folders = folders_of(project, sorted(known))
+    return (
+        found.answers.where(lambda row: row.root.project in folders),
+        [one for one in found.own if one.project in folders],
+    )
+
+
 def _report(found: Gathered, wanted: _Wanted, project: str) -> UsageReport:
     """Return what a command shows."""
-    answers, (start, stop) = found.answers, (wanted.start, wanted.stop)
+    (answers, own), (start, stop) = _within(found, project), (wanted.start, wanted.stop)
     if start or stop:
         answers = answers.where(lambda row: _is_within(row.time, start, stop))
-    if project:
-        known = {row.root.project for row in found.answers}
-        folders = folders_of(project, sorted(known))
-        answers = answers.where(lambda row: row.root.project in folders)
     rows, total = add_up_each(answers, [(wanted.period, wanted.by), ("all", None)])
     if wanted.by == "session":
         rows = [_as_stored(row, found) for row in rows]
     shown = found.answers.sessions(silent=True)
+    saved = OwnCompaction.add_up(one for one in own if _is_within(one.time, start, stop))
+    many = count_of(saved.known, "compaction")
     return UsageReport(
         rows=rows,
         whole=next(iter(total), UsageRow()),
+        saved=to_builtins(saved),
+        saved_words=f"Foldaway {saved.said} with {many}, by estimate." if saved.said else "",
         details=overview(shown, found.answers, (), found.prices) if wanted.details else None,
         notes=found.notes,
         newest=max((row.time or 0.0 for row in found.answers), default=0.0) if not rows else 0.0,
@@ -279,6 +350,11 @@ def _period(given: Mapping[str, Any], by: Key | None) -> Period:
     return "all" if by else "day"
 
 
+def _span(given: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    since, until = given["since"], given["until"]
+    return since and since.start, until and until.end
+
+
 def _is_within(time: float | None, start: float | None, stop: float | None) -> bool:
     """Return whether a moment is in a span; an unknown one is if there are no bounds."""
     if time is None:
@@ -286,14 +362,75 @@ def _is_within(time: float | None, start: float | None, stop: float | None) -> b
     return (start is None or time >= start) and (stop is None or time < stop)
 
 
-def csv_of(rows: Sequence[UsageRow]) -> str:
-    """Return the rows as CSV with a heading: the fields that `--json` has."""
+def _csv(rows: Sequence[dict[str, Any]], empty: Iterable[str] = ()) -> None:
+    """Print the fields that `--json` has as CSV with a heading; `empty` is that of no rows."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, to_builtins(rows[0] if rows else UsageRow()), lineterminator="\n")
+    writer = csv.DictWriter(out, list(rows[0] if rows else empty), lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({**to_builtins(row), "models": " ".join(row.models)})
-    return out.getvalue()
+        writer.writerow({**row, "models": " ".join(row["models"])})
+    click.echo(out.getvalue(), nl=False)
+
+
+def _limit(text: str | None) -> int | Literal["max"] | None:
+    if text is None or text == "max":
+        return "max" if text else None
+    if not text.isdecimal() or not int(text):
+        raise usage_error(f"--limit: {text!r} is neither a number of tokens nor max")
+    return int(text)
+
+
+def _draw_blocks(
+    blocks: Sequence[UsageBlock],
+    limits: Mapping[str, int],
+    now: float,
+    notes: Iterable[str],
+    *,
+    everything: bool,
+) -> None:
+    picture = Picture()
+    if not blocks:
+        picture.line("No usage was found. Agents that Foldaway reads: foldaway import --help")
+        return
+    numbers = full if picture.console.width >= WIDE_COLUMNS else short
+    hidden = 0 if everything else max(len(blocks) - SHOWN_ROWS, 0)
+    lines: list[list[Piece]] = []
+    for one in blocks[hidden:]:
+        limit = limits.get(one.agent)
+        used = [f"{one.period.tokens / limit:.0%}" if limit else ""] if limits else []
+        cells = _cells(one.row, "all", None, {}, numbers)[:-1]
+        lines.append([format_time(one.period.start), one.agent, *cells, *used])
+    names = ("from", "agent", *_HEADINGS[:-1], "limit")[: len(lines[0])]
+    picture.table("ltnnnnrrr"[: len(names)], lines, names=names)
+    if hidden:
+        picture.paragraph((f"{count_of(hidden, 'earlier row')} hidden; see --all", "dim"), indent=2)
+    for one in blocks:
+        if one.period.is_running(now):
+            picture.paragraph(_describe(one, now, limits.get(one.agent)), indent=2)
+    for note in notes:
+        picture.note(note)
+
+
+def _describe(block: UsageBlock, now: float, limit: int | None) -> str:
+    """Return how a running block goes on, in sentences."""
+    figures = block.figures(now, limit)
+    an_hour, by_then = money(figures.cost_per_hour), money(figures.projected_cost)
+    has_price = block.row.requests > block.row.unpriced_requests
+    said = (
+        f"{block.agent}: the block ends in {duration(figures.seconds_left)}. "
+        f"{short(figures.tokens_per_minute)} tokens a minute"
+        f"{f' and {an_hour} an hour' if has_price else ''}; at this rate "
+        f"{short(figures.projected_tokens)} tokens{f' and {by_then}' if has_price else ''} by then."
+    )
+    if limit:
+        left = figures.limit_seconds
+        said += f" {figures.limit_share:.0%} of {short(limit)} tokens are used; "
+        said += (
+            "the limit is not reached before."
+            if left is None
+            else f"the limit is reached in {duration(left)}."
+        )
+    return said
 
 
 _HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions")

@@ -14,24 +14,36 @@ from threading import Event
 from typing import Any
 
 import click
-from msgspec import Struct
+from msgspec import DecodeError, Struct, json
 from msgspec.structs import asdict, replace
 
+from foldaway._core import PRIVATE, __version__, replacing
 from foldaway.agents.importers import fields, usage_of
 from foldaway.agents.importers import read_bytes as read_sessions
-from foldaway.agents.running import OUTER, Subscription
+from foldaway.agents.running import Subscription
 from foldaway.caching import PriceList
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, text_of
-from foldaway.cli.files import count_of, is_terminal, join_on_one_line, read_bytes
+from foldaway.cli.files import (
+    count_of,
+    duration,
+    format_time,
+    is_terminal,
+    join_on_one_line,
+    read_bytes,
+)
 from foldaway.cli.inputs import JSON_ROW, PATH, options, print_json
 from foldaway.config import home_folder
 from foldaway.dialects import parse
-from foldaway.errors import NotReadable, StoreUnavailable
+from foldaway.errors import FoldawayError, NotReadable, StoreUnavailable
 from foldaway.usage import (
     LiveState,
+    OwnCompaction,
     SessionFile,
+    SpendingLimit,
     SpentSession,
+    UsageBlock,
+    UsageReader,
     answers_of,
     live_state,
     money,
@@ -49,6 +61,10 @@ TAIL_BYTES = 1 << 18
 """What a status line reads of a transcript: enough for the last answers, and quick."""
 MOST_COUNTED_BYTES = 64 << 20
 """Of a transcript, where compactions are counted; all of it takes 60 ms."""
+BLOCK_SECONDS = 30
+"""How long a block that was read is shown; its pace changes slowly."""
+NEAR = 0.8
+"""The share of a budget from which on a line shows it."""
 BOUNDARY = b'"subtype":"compact_boundary"'
 """What Claude Code writes at each compaction."""
 
@@ -77,7 +93,8 @@ def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
             return 0
         for state in states:
             if as_json:
-                print_json({**asdict(state), "fill": round(state.fill, 4)})
+                more = {"fill": round(state.fill, 4), "cache": state.cache(time.time())}
+                print_json({**asdict(state), **more})
             else:
                 click.echo(line_of(state, Picture(), is_full=True))
             sys.stdout.flush()
@@ -103,11 +120,20 @@ def noting_interrupts() -> Generator[Event]:
 
 
 def live_states(
-    file: str | None, prices: PriceList, pressed: Event, every: float, *, once: bool
+    file: str | None,
+    prices: PriceList,
+    pressed: Event,
+    every: float,
+    *,
+    once: bool,
+    clock: Callable[[], float] = time.time,
 ) -> Iterator[LiveState]:
-    """Yield the state of the session each time that it changes; there must be one."""
+    """Yield the state of the session each time that it changes, or its cache is about to be cold or
+    is; there must be a session.
+    """
     found, looked, seen = newest(file), time.monotonic(), None
     home = home_folder()
+    told: tuple[LiveState, str] | None = None
     if found is None:
         say("no session of an agent was found on this machine; name a file", 1)
         raise click.exceptions.Exit(1)
@@ -121,7 +147,13 @@ def live_states(
                     raise
                 session = None
             if session is not None:
-                yield _add_subscription(live_state(session, prices), *now)
+                state = _add_subscription(live_state(session, prices), *now)
+                state = _add_kept(_add_block(state, home, prices), prices)
+                told = state, state.cache(clock())
+                yield state
+        elif told and told[1] != (phase := told[0].cache(clock())):
+            told = told[0], phase
+            yield told[0]
         if once:
             return
         if pressed.wait(every):
@@ -136,6 +168,49 @@ def _add_subscription(state: LiveState, at: float, runs: Mapping[str, Subscripti
     if run is None or run.began > at:
         return state
     return replace(state, cost=None, tokens=run.tokens, limits=run.limits)
+
+
+def _add_block(state: LiveState, home: Path, prices: PriceList) -> LiveState:
+    """Return a state with the running block of its agent, which is looked for now and then."""
+    from foldaway.config import agent_places
+
+    kept, now = home / f"block-{state.agent}.json", time.time()
+    block: UsageBlock | None = None
+    try:
+        if now - kept.stat().st_mtime > BLOCK_SECONDS:
+            raise FileNotFoundError
+        block = json.decode(kept.read_bytes(), type=UsageBlock | None)
+    except (OSError, DecodeError):
+        places = [place for name, place in agent_places() if name == state.agent]
+        reader = UsageReader(home, __version__)
+        block = UsageBlock.running(state.agent, places, reader, prices, now)
+        with suppress(OSError), replacing(kept, PRIVATE, private=True) as file:  # it is only shown
+            file.write(json.encode(block))
+    if block is None or not block.period.is_running(now):
+        return state
+    return replace(
+        state,
+        block_until=block.period.stop,
+        block_tokens=block.period.tokens,
+        block_tokens_per_minute=block.figures(now).tokens_per_minute,
+    )
+
+
+def _add_kept(state: LiveState, prices: PriceList) -> LiveState:
+    """Return a state with what the store says: savings of its session, and the budget."""
+    from foldaway.config import open_store, read_settings
+
+    with suppress(FoldawayError):  # it is only shown
+        settings = read_settings()
+        budget = SpendingLimit.parse(settings.gateway_budget) if settings.gateway_budget else None
+        with open_store(settings.store, profile=settings.profile, read_only=True) as store:
+            if budget:
+                spent = budget.period(time.time(), store.spent_since).cost
+                state = replace(state, budget=str(budget), budget_share=spent / budget.dollars)
+            own = OwnCompaction.of_agent(store, state.agent, state.session, prices)
+            saved = OwnCompaction.add_up(own)
+            return replace(state, saved=saved.dollars if saved.known else None)
+    return state
 
 
 class Running(Struct, frozen=True):
@@ -225,7 +300,15 @@ def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...
     yield "next compaction", f"{at}{left}"
     name = "cost" if state.tokens is None else "used"
     yield name, (_cost(state) or "unknown", "bold"), f", {count_of(state.requests, 'request')}"
-    yield "cache", f"{state.cache_hit_rate:.0%} of the prompts"
+    phase = state.cache(time.time())
+    style = {"closing": "yellow", "cold": "red"}.get(phase, "")
+    rest = f"; {_cold(state)}" if phase else ""
+    yield "cache", f"{state.cache_hit_rate:.0%} of the prompts", (rest, style)
+    for name, said in (("block", _block(state)), ("saved", _saved(state))):
+        if said:
+            yield name, said
+    if state.budget:
+        yield "budget", _budget(state)
 
 
 def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
@@ -238,11 +321,15 @@ def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
         *((state.agent, where) if is_full else ()),
         state.model,  # then limits: agents cut their status line off at the right
         "" if state.tokens is None else _cost(state),
+        f"budget {_budget(state)}" if (state.budget_share or 0.0) >= NEAR else "",
         fill if state.prompt_tokens else NO_USAGE,
         _until_compaction(state),
         f"cache {state.cache_hit_rate:.0%}" if state.prompt_tokens else "",
         count_of(state.compactions, "compaction") if state.compactions else "",
         _cost(state) if state.tokens is None else "",
+        f"saved {said}" if (said := _saved(state)) else "",
+        f"cache {_cold(state)}" if state.cache(time.time()) else "",
+        f"block {said}" if (said := _block(state)) else "",
     ]
     return "  ".join(join_on_one_line(piece) for piece in pieces if piece)
 
@@ -252,6 +339,36 @@ def _until_compaction(state: LiveState) -> str:
         return ""
     left = f"compaction in {short(max(state.compacts_at_tokens - state.prompt_tokens, 0))} tokens"
     return left if state.answers_left is None else f"{left}, about {state.answers_left:,} answers"
+
+
+def _cold(state: LiveState) -> str:
+    """Return until when the cache is warm, and what the next answer costs more after that."""
+    more = f"{short(state.prompt_tokens)} tokens again"
+    if state.tokens is None and state.cold_cost is not None:
+        more = f"{money(state.cold_cost)} more"
+    if state.cache(time.time()) == "cold":
+        return f"cold: {more}"
+    return f"cold at {format_time(state.cache_until)[-5:]}: {more}"
+
+
+def _block(state: LiveState) -> str:
+    """Return what is left of the running block of five hours, and how fast tokens go."""
+    if state.block_until is None:
+        return ""
+    pace = f"{short(state.block_tokens_per_minute)}/min"
+    left = duration(max(state.block_until - time.time(), 0))
+    return f"{short(state.block_tokens)} tokens, {pace}, {left} left"
+
+
+def _saved(state: LiveState) -> str:
+    """Return what compactions saved, by estimate."""
+    if state.saved is None or state.tokens is not None:
+        return ""
+    return f"{'−' if state.saved < 0 else ''}{money(abs(state.saved))}"
+
+
+def _budget(state: LiveState) -> str:
+    return f"{state.budget_share or 0.0:.0%} of {state.budget}"
 
 
 def _cost(state: LiveState) -> str:
@@ -271,12 +388,15 @@ def statusline() -> int:
     \b
     {"statusLine": {"type": "command", "command": "foldaway statusline"}}
 
-    The line has the model, the fill of the window, the next compaction, the cache, compactions and
-    the cost, or tokens and limits of a subscription. `foldaway install claude-code` sets it up.
+    The line has the model, the fill of the window, the next compaction, the cache and when it is
+    cold, the block of five hours, compactions, the cost, and what the gateway saved; the budget
+    from 80% on; tokens and limits of a subscription. `foldaway install claude-code` sets it up.
     """
     given = fields(parse(read_bytes("-")))
-    runs = Subscription.read_all(home_folder()) if OUTER in os.environ else {}
-    state = _add_subscription(state_of(given, PriceList()), time.time(), runs)
+    runs = Subscription.read_all(home_folder()) if Subscription.is_in(os.environ) else {}
+    prices = PriceList()
+    state = _add_subscription(state_of(given, prices), time.time(), runs)
+    state = _add_kept(_add_block(state, home_folder(), prices), prices)
     click.echo(line_of(state, Picture(), is_full=False))
     return 0
 

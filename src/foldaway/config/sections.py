@@ -97,6 +97,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The variable with the token that clients of `foldaway serve` must send; "" asks for none."""
     gateway_answer_compactions: bool = False
     """Whether `foldaway serve` itself answers a client that compacts by itself."""
+    gateway_budget: str = ""
+    """What may be spent through gateways on the store, such as `5$/day`; "" is no limit."""
     limits: Limits = Limits()
     """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()
@@ -135,6 +137,7 @@ FIELDS: Mapping[str, str] = {
     "gateway.upstreams": "gateway_upstreams",
     "gateway.token_variable": "gateway_token_variable",
     "gateway.answer_compactions": "gateway_answer_compactions",
+    "gateway.budget": "gateway_budget",
 }
 """The field of `Settings` for each key outside [compression] and [input]."""
 
@@ -330,6 +333,10 @@ def check_range(name: str, given: Given) -> None:
         raise InvalidSetting(given.origin, value, "days of at least 0 by absolute names of folders")
     if name in _FILES and not all(_ABSOLUTE.match(file) for file in value):
         raise InvalidSetting(given.origin, value, "absolute names of files, such as ~/rules.toml")
+    if name == "gateway.budget" and value:
+        from foldaway.usage import SpendingLimit  # few have one
+
+        SpendingLimit.parse(value, given.origin)
     if name in _PATTERNS:
         try:
             re.compile(value)

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway._core import Report
 from foldaway.compaction import without_results
 from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.engine import Comparison, compare, compress, difference
@@ -185,12 +183,8 @@ def get_step(api: ApiContext, asked: StepAsked) -> StepAnswer:
         for number in (row.previous, row.number)
     )
     comparison, written = compare_views((f"view {row.previous}", f"view {row.number}"), old, new)
-    try:
-        report = msgspec.json.decode(kept.report, type=Report)
-    except msgspec.DecodeError:
-        report = None
     return StepAnswer(
-        session=info.id, view=row, report=report, comparison=comparison, written=written
+        session=info.id, view=row, report=kept.told, comparison=comparison, written=written
     )
 
 

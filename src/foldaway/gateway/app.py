@@ -26,6 +26,7 @@ from foldaway.gateway.events import Events
 from foldaway.gateway.figures import Figures
 from foldaway.gateway.guard import Guard, Owner, Terms
 from foldaway.gateway.options import GatewayOptions
+from foldaway.gateway.spending import SpendingMeter
 from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
 from foldaway.sessions import Retention, warm
 from foldaway.stores import Store
@@ -56,7 +57,8 @@ def make_app(
     events = events or Events()
     figures = Figures(events.publish, options.prices)
     conversations = Conversations(store, options, events.publish)
-    relay = Relay(conversations, options, figures)
+    spending = SpendingMeter(store, options.budget, options.clock)
+    relay = Relay(conversations, options, figures, spending)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncGenerator[None]:

@@ -11,6 +11,7 @@ from foldaway._core import Policy
 from foldaway.caching import Prices
 from foldaway.engine import Clock
 from foldaway.summarizers import Writers
+from foldaway.usage import SpendingLimit
 
 _SMALL, _LARGE = 200_000, 4_000_000
 """Bytes of the requests that the two deadlines are for; those between have one between."""
@@ -24,6 +25,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     policy: Policy | None = None
     prices: Prices | None = None
     """What models cost whose list prices are not known."""
+    budget: SpendingLimit | None = None
+    """What may be spent, by all gateways on the store together."""
     summarizer: Writers | None = None
     drops_stale_thinking: bool = False
     """Whether the account has the provider drop thinking that is bound to what was folded."""

@@ -27,8 +27,9 @@ from foldaway.gateway.owners import key_in
 from foldaway.gateway.refusals import read_refusal
 from foldaway.gateway.requests import Passing, Turn, read_turn
 from foldaway.gateway.spans import span_writer
+from foldaway.gateway.spending import SpendingMeter
 from foldaway.gateway.upstream import Providers, Receive, Scope
-from foldaway.gateway.wires import Route, Wire, refusal_body, route_of
+from foldaway.gateway.wires import Operation, Route, Wire, refusal_body, route_of
 from foldaway.sessions import Refusal
 
 _TRACE = frozenset({b"traceparent", b"tracestate"})
@@ -40,6 +41,8 @@ _LARGE = 4 << 20
 _PATIENCE = 10
 """How many times longer than a turn a client's compaction may wait for us: a model that writes the
 summary takes longer than that."""
+_PAID: frozenset[Operation] = frozenset(("turn", "compact"))
+"""What a model answers; the rest goes on when a budget is spent."""
 _TRIES = 6
 """How often a request is made smaller: halving six times goes below any window."""
 
@@ -93,9 +96,16 @@ class Exchange(Struct):
 class Relay:
     """Passes requests on; an ASGI application."""
 
-    def __init__(self, conversations: Conversations, options: GatewayOptions, figures: Figures):
+    def __init__(
+        self,
+        conversations: Conversations,
+        options: GatewayOptions,
+        figures: Figures,
+        spending: SpendingMeter,
+    ):
         """Take what knows the conversations; `start` and `stop` belong to the server's life."""
         self._conversations, self._options, self._figures = conversations, options, figures
+        self._spending = spending
         self._providers: Providers | None = None
         self._behind: set[asyncio.Task[None]] = set()
         self._add_span, self._end_spans = span_writer()
@@ -133,6 +143,11 @@ class Relay:
             return
         outcome = Outcome(wire=route.wire.name, operation=route.operation, bytes_in=len(body))
         begun, clock = time.time_ns(), time.perf_counter()
+        if route.operation in _PAID and (said := await self._spending.refusal()):
+            outcome.status, outcome.note = 402, "refused; budget"
+            self._figures.add(outcome, {})
+            await _refuse(send, route.wire, 402, "billing_error", said)
+            return
         sent = await self._prepare(route, headers, body, outcome)
         outcome.held = time.perf_counter() - clock
         if isinstance(sent, OwnAnswer):
@@ -157,6 +172,7 @@ class Relay:
             headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
             owner_of = self._conversations.owners.of
             turn = read_turn(route, headers, body, self._options.most_bytes, owner_of)
+            outcome.model = turn.model or route.model
             answer = await self._answer_compaction(route, turn, len(body), outcome)
             if answer is not None:
                 return answer
@@ -166,7 +182,7 @@ class Relay:
             self._note_fault(error)
             return Sent(body, f"pass; {type(error).__name__}")
         if (of := sent.turn) is not None:
-            outcome.agent, outcome.model, outcome.conversation = of.agent, of.model, of.key
+            outcome.agent, outcome.conversation = of.agent, of.key
         return sent
 
     async def _answer_compaction(
@@ -268,6 +284,8 @@ class Relay:
         """Count a request that is over, and let its conversation know what it cost."""
         sent, outcome, usage = on.sent, on.outcome, on.answer.usage()
         self._figures.add(outcome, usage)
+        if outcome.cost:
+            self._work_behind(self._spending.add(outcome.cost))
         if self._add_span is not None:
             headers = [one for one in on.scope["headers"] if one[0] in _TRACE]
             named = {name.decode(): value.decode() for name, value in headers}
@@ -334,6 +352,7 @@ async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str)
 
 async def _give(send: Send, answer: OwnAnswer, note: str, status: int = 200) -> None:
     headers = [(b"content-type", answer.content_type.encode()), (OWN, note.encode())]
+    headers += [(b"x-should-retry", b"false")] if status == 402 else []  # SDKs of providers ask it
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 

@@ -56,6 +56,8 @@ class Passing(Struct, frozen=True):
     sign: CompactionSign | None = None
     turn: Turn | None = None
     """Of a client's compaction: the request, with the name that the client gives, if any."""
+    model: str = ""
+    """As far as it could be read: what the request costs counts all the same."""
 
 
 def read_turn(
@@ -96,18 +98,18 @@ def _read_turn(
     # views, because copies of megabytes take longer than all else here
     small = {name: raw for name, raw in fields.items() if len(memoryview(raw)) <= _SMALL_FIELD}
     frame = {name: parse(raw) for name, raw in small.items()}
+    model = route.model or str(frame.get("model") or "")
     if frame.get("previous_response_id") or frame.get("conversation"):
-        return Passing("the provider holds the conversation")
+        return Passing("the provider holds the conversation", model=model)
     sign = sign_of(route, headers, fields)
     is_first = not any(re.search(mark, memoryview(held)) for mark in route.wire.marks)
     tools = fields.get("tools")
     is_aside = is_first and (tools is None or len(memoryview(tools)) <= len("[ ]"))
     if is_aside and sign is None:
-        return Passing("side request")
+        return Passing("side request", model=model)
     name = read_client_name(headers, frame)
     if not name and not is_first:
         name = make_start_name(split_list(held), route.wire.dialect)
-    model = route.model or str(frame.get("model") or "")
     thinking: Any = frame.get("thinking")
     binds = isinstance(thinking, dict) and thinking != {"type": "disabled"}
     owner = owner_of(headers, frame)
@@ -115,7 +117,7 @@ def _read_turn(
     turn = Turn(key, model, agent_of(headers), body, is_first, binds, sign, owner)
     if is_aside or not name:
         reason = "side request" if is_aside else NOT_KNOWN_YET
-        return Passing(reason, sign, turn if sign else None)
+        return Passing(reason, sign, turn if sign else None, model)
     return turn
 
 

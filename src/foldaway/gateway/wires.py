@@ -152,4 +152,4 @@ def refusal_body(wire: Wire, status: int, kind: str, sentence: str) -> dict[str,
         return {"type": "error", "error": {"type": kind, "message": sentence}}
     if wire is GEMINI:
         return {"error": {"code": status, "message": sentence, "status": kind.upper()}}
-    return {"error": {"message": sentence, "type": kind, "param": None, "code": None}}
+    return {"error": {"message": sentence, "type": kind, "param": None, "code": kind}}

@@ -32,6 +32,13 @@ _MOST_NAME = 200
 """Characters of a model's name that count; the longest that we know have 60."""
 _REDACTION_KEY = ("redaction key 1 of {}", "redaction key 2 of {}")
 """Rows of `meta` that hold the key of a tenant: half of its digits each."""
+_SPENT = "spent {:011d} {}"
+"""A row of `meta`: what a tenant spent in a quarter of an hour, in billionths of a dollar. Midnight
+of every zone is at a quarter."""
+_TENANT_AT = len(_SPENT.format(0, "")) + 1
+_QUARTER_SECONDS, _SPENT_SECONDS = 900, 40 * 86_400
+"""Of a row, and after which one is deleted: no budget is for longer than a month."""
+_DOLLAR = 1_000_000_000
 _BITS = 63
 """`meta` holds whole numbers of 64 bits with a sign."""
 
@@ -196,6 +203,30 @@ def put_windows(tx: Statements, tenant: str, windows: Mapping[str, int]) -> None
         " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         [(_window_name(tenant, name), tokens) for name, tokens in sorted(windows.items())],
     )
+
+
+def add_spent(tx: Statements, tenant: str, dollars: float, now: float) -> None:
+    """Add to what was spent; writers on other machines may do the same."""
+    at = int(now) // _QUARTER_SECONDS * _QUARTER_SECONDS
+    tx.run(
+        "INSERT INTO meta (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = meta.value + excluded.value",
+        (_SPENT.format(at, tenant), round(dollars * _DOLLAR)),
+    )
+    tx.run(
+        "DELETE FROM meta WHERE name >= ? AND name < ? AND substr(name, ?) = ?",
+        (_SPENT.format(0, ""), _SPENT.format(at - _SPENT_SECONDS, ""), _TENANT_AT, tenant),
+    )
+
+
+def read_spent(tx: Statements, tenant: str, since: float) -> float:
+    """Return the dollars that were spent since a moment, which is at a quarter of an hour."""
+    row = tx.row(
+        "SELECT coalesce(sum(value), 0) FROM meta WHERE name >= ? AND name < ?"
+        " AND substr(name, ?) = ?",
+        (_SPENT.format(int(since), ""), _SPENT.format(10**11 - 1, ""), _TENANT_AT, tenant),
+    )
+    return int(row[0]) / _DOLLAR if row else 0.0
 
 
 def _window_name(tenant: str, name: str) -> str:

@@ -18,10 +18,12 @@ from foldaway.stores import erasing, lineage, log, maintenance, views
 from foldaway.stores.database import Database, Statements
 from foldaway.stores.rows import (
     Space,
+    add_spent,
     fetch,
     make_redaction_key,
     put_windows,
     read_redaction_key,
+    read_spent,
     read_window,
 )
 from foldaway.stores.values import (
@@ -498,6 +500,16 @@ class Store:
     def learn_windows(self, windows: Mapping[str, int]) -> None:
         """Keep context lengths under their names, in the place of what was there."""
         self._write(lambda tx: put_windows(tx, self._space.tenant, windows))
+
+    def add_spent(self, dollars: float, now: float) -> None:
+        """Add to what was spent through gateways."""
+        self._write(lambda tx: add_spent(tx, self._space.tenant, dollars, now))
+
+    def spent_since(self, moment: float) -> float:
+        """Return the dollars that were spent through gateways since a moment of the last 40 days;
+        what was spent in the same quarter of an hour counts.
+        """
+        return self._read(lambda tx: read_spent(tx, self._space.tenant, moment))
 
     def backup(self, path: str) -> None:
         """Write a copy of one state to a new file."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import DecodeError, Raw, Struct, json
 
-from foldaway._core import Reference, SettingsStruct
+from foldaway._core import Reference, Report, SettingsStruct
 from foldaway.caching import RequestUsage
 from foldaway.search import Written
 
@@ -195,6 +195,14 @@ class StoredView(Struct, frozen=True, kw_only=True):
     items: bytes
     state: bytes = b""
     report: bytes = b""
+
+    @property
+    def told(self) -> Report | None:
+        """What its compaction reported; None if there was none, or of another version."""
+        try:
+            return json.decode(self.report, type=Report)
+        except DecodeError:
+            return None
 
 
 class Place(Struct, frozen=True, gc=False):

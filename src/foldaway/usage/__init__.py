@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
+    from foldaway.usage.balances import OwnCompaction, StepBalance
+    from foldaway.usage.blocks import UsageBlock
     from foldaway.usage.categories import (
         KIND_NAMES,
         KINDS,
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
         request_rows,
         session_details,
     )
-    from foldaway.usage.savings import Spared, StepBalance, balance, judge, otherwise
+    from foldaway.usage.savings import judge, otherwise
+    from foldaway.usage.spending import SpendingLimit
     from foldaway.usage.sums import (
         Key,
         Period,
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
+        "balances": "OwnCompaction StepBalance",
+        "blocks": "UsageBlock",
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
         "contents": "By WindowPiece describe_largest group_pieces piece_of squarify",
         "counting": "AnswerTable count_once",
@@ -65,7 +70,8 @@ __getattr__ = import_later(
         "record": "SpentSession answers_of",
         "requests": "RequestRow RequestTotals SessionDetails conversation_usage recorded_usage "
         "request_rows session_details",
-        "savings": "Spared StepBalance balance judge otherwise",
+        "savings": "judge otherwise",
+        "spending": "SpendingLimit",
         "sums": "Key Period UsageRow UsageSum add_up_each by_day by_session full money short "
         "short_paths",
     },

@@ -6,17 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self, TypeAlias
 
 from msgspec import Struct
 
 from foldaway.agents.importers import SUBAGENT_FILE, ImportedSession, files_in, sessions_in
 from foldaway.agents.known import find_agent
-from foldaway.caching import PriceList, window_of
+from foldaway.caching import TTL_SECONDS, PriceList, Ttl, window_of
 from foldaway.errors import NotReadable
 from foldaway.usage.record import SpentAnswer, SpentSession, count_session
-from foldaway.usage.sums import UsageSum
+from foldaway.usage.sums import UsageSum, cost_of_miss
 
+CachePhase: TypeAlias = Literal["", "warm", "closing", "cold"]
+_CLOSING_SECONDS = 120
+"""Before a cache is cold; chosen: time to read an answer and to write the next message."""
 _RECENT_ANSWERS = 10
 """Answers whose growth tells how fast the window fills."""
 
@@ -40,16 +43,36 @@ class LiveState(Struct, frozen=True, kw_only=True):
     requests: int = 0
     compactions: int = 0
     cache_hit_rate: float = 0.0
+    cache_until: float | None = None
+    """When the provider forgets the last prompt; None if it caches nothing, or nobody knows."""
+    cold_cost: float | None = None
+    """What the next answer costs more from then on."""
     cost: float | None = None
     tokens: int | None = None
     """Sent so far with a subscription, which has no cost."""
     limits: Mapping[str, int] = {}
     """Percent used of each limit of a subscription."""
+    block_until: float | None = None
+    """When the agent's running block of five hours ends; None if none runs, or nobody looked."""
+    block_tokens: int = 0
+    block_tokens_per_minute: float = 0.0
+    saved: float | None = None
+    """Dollars that the gateway's compactions of this session saved; None if that is not known."""
+    budget: str = ""
+    budget_share: float | None = None
+    """What is spent of the budget by all gateways on the store."""
 
     @property
     def fill(self) -> float:
         """The share of the window that the last prompt took."""
         return self.prompt_tokens / self.window_tokens if self.window_tokens else 0.0
+
+    def cache(self, now: float) -> CachePhase:
+        """Return how long the provider still has the last prompt."""
+        if self.cache_until is None:
+            return ""
+        left = self.cache_until - now
+        return "cold" if left <= 0 else "closing" if left <= _CLOSING_SECONDS else "warm"
 
 
 def live_state(
@@ -69,6 +92,7 @@ def live_state(
     limit = compacts_at(session, size)
     grown = growth(answers)
     left = limit - last.input_tokens if last else 0
+    until, more = _cold(answers, prices)
     whole, paid = UsageSum(), UsageSum()
     for one in session.answers:
         if not one.is_total:
@@ -89,8 +113,21 @@ def live_state(
         requests=len(answers),
         compactions=session.compactions,
         cache_hit_rate=whole.hit_rate,
+        cache_until=until,
+        cold_cost=more,
         cost=paid.known_cost if cost is None else cost,
     )
+
+
+def _cold(answers: Sequence[SpentAnswer], prices: PriceList) -> tuple[float | None, float | None]:
+    """Return when the cache of the last prompt is cold, and what that costs."""
+    last = answers[-1] if answers else None
+    if last is None or last.time is None or not (last.cache_read_tokens or last.cache_write_tokens):
+        return None, None
+    ttl: Ttl = "1h" if any(one.cache_hour_tokens for one in answers[-_RECENT_ANSWERS:]) else "5m"
+    known = prices.of(last.model) is not None
+    more = cost_of_miss(last.model, last.input_tokens, prices, ttl) if known else None
+    return last.time + TTL_SECONDS[ttl], more
 
 
 def compacts_at(session: SpentSession, window: int) -> int:

@@ -226,10 +226,13 @@ class UsageReader:
             return
 
 
-def _database_state(folder: Path) -> list[tuple[str, int, int]]:
-    """Return the sizes and times of a database and its log; a reader leaves an empty log behind."""
+def _database_state(place: Path) -> list[tuple[str, int, int]]:
+    """Return the sizes and times of a database, or of those in a folder, and of their logs; a
+    reader leaves an empty log behind.
+    """
+    folder, names = (place, "*.db*") if place.is_dir() else (place.parent, f"{place.name}*")
     try:
-        found = [(path.name, path.stat()) for path in sorted(folder.glob("*.db*"))]
+        found = [(path.name, path.stat()) for path in sorted(folder.glob(names))]
     except OSError:  # a log that is gone by now
         return []
     return [

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from foldaway.caching import PriceList, RequestUsage
+from foldaway.caching import PriceList, RequestUsage, Ttl
 from foldaway.usage.counting import CountedAnswer
 from foldaway.usage.record import SpentAnswer, SpentSession
 
@@ -336,7 +336,7 @@ def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigu
         if before is None or not lost:
             continue
         misses, missed = misses + 1, missed + lost
-        cost += _cost_of_miss(one.model, lost, prices)
+        cost += cost_of_miss(one.model, lost, prices)
         compactions += one.follows_compaction
         is_late = before.time and one.time and one.time - before.time >= _PAUSE_SECONDS
         pauses += bool(is_late and not one.follows_compaction)
@@ -360,7 +360,10 @@ def missed_tokens(before: RequestUsage | None, one: RequestUsage) -> int:
     return max(min(before.cache_read_tokens, one.input_tokens) - one.cache_read_tokens, 0)
 
 
-def _cost_of_miss(model: str, tokens: int, prices: PriceList) -> float:
+def cost_of_miss(model: str, tokens: int, prices: PriceList, ttl: Ttl = "5m") -> float:
     """Return what it costs to send tokens again instead of reading them from the cache."""
     known = prices.of(model)
-    return tokens * max(known.cache_write_5m - known.cache_read, 0) / 1e6 if known else 0.0
+    if known is None:
+        return 0.0
+    written = known.cache_write_1h if ttl == "1h" else known.cache_write_5m
+    return tokens * max(written - known.cache_read, 0) / 1e6

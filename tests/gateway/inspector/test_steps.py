@@ -29,7 +29,8 @@ from foldaway.sessions import Session, SessionOptions, internals
 from foldaway.sessions.rows import decode_rows
 from foldaway.stores import NewMessage, NewSession, Store, open_store
 from foldaway.stores.values import NewView, SessionInfo, TurnUsage
-from foldaway.usage.savings import Spared, balance, otherwise
+from foldaway.usage.balances import Spared, balance
+from foldaway.usage.savings import otherwise
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec import DecodeError, Struct, field, json
+
+from foldaway.agents.running.agents import OUTER
 
 _COMPACTED = re.compile(r"compacted (\d+)")
 
@@ -25,7 +28,6 @@ class RunTotals(Struct):
     bytes_in: int = 0
     bytes_out: int = 0
     cost: float = 0.0
-    saved: float = 0.0
     compactions: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """By conversation: how many it had at its first request here, and at its last."""
     conversation: str = ""
@@ -66,7 +68,6 @@ class RunTotals(Struct):
         self.bytes_in += told.bytes_in
         self.bytes_out += told.bytes_out
         self.cost += told.cost
-        self.saved += told.saved
         if told.conversation:
             self.conversation = told.conversation
             match = _COMPACTED.match(told.note)
@@ -98,6 +99,11 @@ class Subscription(Struct, frozen=True):
     tokens: int
     limits: dict[str, int]
 
+    @staticmethod
+    def is_in(variables: Mapping[str, str]) -> bool:
+        """Return whether these are the variables of a program that runs behind a gateway."""
+        return OUTER in variables
+
     @classmethod
     def read_all(cls, home: Path) -> dict[str, Subscription]:
         """Return what the runs of now have used, by agent."""
@@ -118,4 +124,3 @@ class _Told(Struct):
     bytes_in: int = 0
     bytes_out: int = 0
     cost: float = 0.0
-    saved: float = 0.0

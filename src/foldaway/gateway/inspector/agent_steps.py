@@ -15,7 +15,7 @@ from foldaway.lab import Sight, UsedLater
 from foldaway.sessions import Show, decode_rows
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
-from foldaway.usage import Spared, balance, recorded_usage
+from foldaway.usage import StepBalance, recorded_usage
 
 
 class AgentCompaction(Struct, frozen=True):
@@ -74,7 +74,6 @@ def agent_step(
     is_counted = last is not None and bool(later)
     if last is not None and later:
         tokens, left = last.input_tokens, later[0].input_tokens
-    spared = Spared(max(tokens - left, 0), is_measured=is_counted)
     return CompactionStep(
         session=info.id,
         by="agent",
@@ -95,7 +94,15 @@ def agent_step(
         ),
         summary=_summary(messages, tools.show),
         used_later=_facts(store, info, found, messages, tools.show) if facts else UsedLater(),
-        balance=balance(last, later, spared, tools.prices, model=info.model, window=tools.window),
+        balance=StepBalance.of_agent(
+            last,
+            later,
+            info,
+            tools.prices,
+            tokens_less=max(tokens - left, 0),
+            is_measured=is_counted,
+            window=tools.window,
+        ),
     )
 
 

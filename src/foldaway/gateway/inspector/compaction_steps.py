@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -14,10 +13,9 @@ from foldaway.engine import Fate, unpack_snapshot, unpack_view
 from foldaway.errors import NotReadable
 from foldaway.gateway import NotThere
 from foldaway.gateway.inspector.summary_entries import ShownSummary, summary_in
-from foldaway.gateway.inspector.window_amounts import report_of
 from foldaway.lab import Sight, UsedLater
 from foldaway.sessions import Show, ViewRow, decode_rows, redactor_of
-from foldaway.stores import SessionInfo, Store, StoredView, TurnUsage
+from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.transcript import (
     Estimator,
     Folded,
@@ -29,7 +27,7 @@ from foldaway.transcript import (
     extend,
     whole_view,
 )
-from foldaway.usage import Spared, StepBalance, balance
+from foldaway.usage import StepBalance
 
 Maker: TypeAlias = Literal["foldaway", "agent"]
 
@@ -102,7 +100,7 @@ def step(
     (row,) = (one for one in ViewRow.list_of(views, info.view) if one.number == number)
     sight = _sight(store, info, made)
     before, after = _places(sight.before, sight.after), _places(sight.after, sight.before, "added")
-    report, state = report_of(made), _state(made)
+    report, state = made.told, _state(made)
     if report:
         old, new = report.tokens_before, report.tokens_after
     else:
@@ -127,8 +125,13 @@ def step(
             sight.after, made.length, lambda: _ids(store, info, made.length), tools.show, shadow
         ),
         used_later=sight.facts_used_later(store, info, tools.show) if facts else UsedLater(),
-        balance=balance_of_view(
-            store.usage(info.id), info, number, report, tools, max(old - new, 0)
+        balance=StepBalance.of_view(
+            store.usage(info.id),
+            info,
+            made,
+            tools.prices,
+            window=tools.window,
+            spared=max(old - new, 0),
         ),
     )
 
@@ -140,7 +143,7 @@ def _sight(store: Store, info: SessionInfo, made: StoredView) -> Sight:
     """Return the views before and after a compaction, both as long as the log was then."""
     last = store.view(info.id, made.previous) if made.previous else None
     old = whole_view(0) if last is None else unpack_view(last.items, info.dialect)
-    report = report_of(made)
+    report = made.told
     return Sight(
         before=extend(old, made.length) if old.length <= made.length else old,
         after=unpack_view(made.items, info.dialect),
@@ -216,24 +219,3 @@ def _ids(store: Store, info: SessionInfo, length: int) -> dict[str, tuple[int, .
         if message.id:
             found.setdefault(message.id, []).append(row.position)
     return {name: tuple(places) for name, places in found.items()}
-
-
-def balance_of_view(
-    turns: Sequence[TurnUsage],
-    info: SessionInfo,
-    number: int,
-    report: Report | None,
-    tools: StepTools,
-    spared: int = 0,
-) -> StepBalance:
-    """Return what a compaction of ours cost and saved; without a report, `spared` tokens."""
-    first = next((at for at, one in enumerate(turns) if one.view == number), len(turns))
-    return balance(
-        turns[first - 1] if 0 < first < len(turns) else None,
-        [one for one in turns[first:] if one.view == number],
-        Spared(spared, is_measured=False),
-        tools.prices,
-        model=info.model,
-        window=tools.window,
-        report=report,
-    )

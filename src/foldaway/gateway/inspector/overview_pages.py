@@ -14,7 +14,7 @@ from foldaway.gateway.inspector.live_board import LiveNotice
 from foldaway.gateway.inspector.session_list import list_sessions
 from foldaway.gateway.inspector.site import ROOT, Answer, HtmlPage, Inspector, number, render
 from foldaway.gateway.inspector.spending_totals import Totals, totals_of
-from foldaway.usage import kind_in_prompts, short_paths
+from foldaway.usage import OwnCompaction, kind_in_prompts, short_paths
 
 NEWEST = 10
 """Sessions on the first page: as many as fit below the figures."""
@@ -40,6 +40,7 @@ def home(inspector: Inspector, request: Request) -> Answer:
             "list": listed,
             "state": state,
             "totals": totals,
+            "saved_sum": OwnCompaction.add_up(totals.own if totals else ()),
             "periods": PERIODS,
             "is_empty": is_empty,
             "kind_of": kind_in_prompts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,12 @@ from msgspec.structs import replace
 
 from foldaway.caching import PriceList
 from foldaway.gateway.inspector.background_work import BackgroundWork
-from foldaway.gateway.inspector.compaction_steps import StepTools, balance_of_view
-from foldaway.gateway.inspector.window_amounts import report_of
-from foldaway.sessions import ViewRow, as_it_is, name_in_words
 from foldaway.stores import SessionInfo, Store
 from foldaway.usage import (
     AnswerTable,
     Judgement,
     Overview,
+    OwnCompaction,
     SpentSession,
     UsageReader,
     UsageSum,
@@ -172,24 +170,6 @@ def _count_used(store: Store, prices: PriceList) -> int:
     return 0 if store.read_only else store.count_used(prices.cost)
 
 
-class OwnCompaction(Struct, frozen=True):
-    """One compaction, of a session of an agent in a project."""
-
-    session: str
-    """The id of the session."""
-    number: int
-    """Of the view that it made."""
-    title: str
-    agent: str
-    project: str
-    model: str
-    time: float
-    tokens_before: int
-    tokens_after: int
-    saved: float | None
-    """Dollars, by estimate; None if no request followed, or one has no price."""
-
-
 class StoreSurvey:
     """What the sessions of a store are."""
 
@@ -213,25 +193,4 @@ class StoreSurvey:
 
     def weigh(self, store: Store, prices: PriceList) -> None:
         """Find what the compactions saved."""
-        tools = StepTools(show=as_it_is, prices=prices)
-        for info in self._compacted:
-            self.compactions += _compactions(store, info, tools)
-
-
-def _compactions(store: Store, info: SessionInfo, tools: StepTools) -> Iterator[OwnCompaction]:
-    views, turns = store.views(info.id), store.usage(info.id)
-    for row, view in zip(ViewRow.list_of(views, info.view), views, strict=True):
-        if row.tokens_before and not row.undone:
-            found = balance_of_view(turns, info, row.number, report_of(view), tools)
-            yield OwnCompaction(
-                info.id,
-                row.number,
-                name_in_words(info),
-                info.source or "foldaway",
-                info.cwd,
-                info.model,
-                row.created,
-                row.tokens_before,
-                row.tokens_after,
-                found.usd_saved,
-            )
+        self.compactions += OwnCompaction.of(store, self._compacted, prices)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from foldaway.gateway.inspector.addresses import Choice
 from foldaway.gateway.inspector.session_sources import file_name_of
-from foldaway.gateway.inspector.spending_reader import OwnCompaction, Spending
+from foldaway.gateway.inspector.spending_reader import Spending
 from foldaway.gateway.inspector.window_strips import WindowPart, parts_of
 from foldaway.sessions import Show
 from foldaway.usage import (
@@ -19,6 +19,7 @@ from foldaway.usage import (
     AnswerTable,
     Key,
     Overview,
+    OwnCompaction,
     Period,
     ReplayedSession,
     UsageRow,

@@ -14,8 +14,6 @@ from itertools import accumulate, takewhile
 from operator import add, sub
 from typing import Final, TypeAlias
 
-import msgspec
-
 from foldaway._core import Category, Report
 from foldaway.compaction import (
     carried_tokens,
@@ -303,7 +301,7 @@ class Context:
     def _amounts_in_report(self, views: Sequence[StoredView]) -> Amounts:
         """Return what the last compaction was told to stand around the messages."""
         for view in reversed(views):
-            if (found := report_of(view)) is not None and found.categories:
+            if (found := view.told) is not None and found.categories:
                 shown = self._views.covered(view.number)
                 told = only_around(category_amounts(found.categories))
                 return tuple(
@@ -312,14 +310,6 @@ class Context:
         return NOTHING
 
 
-def report_of(view: StoredView) -> Report | None:
-    """Return the report of the compaction that made a view, None if this version cannot read it."""
-    try:
-        return msgspec.json.decode(view.report, type=Report)
-    except msgspec.DecodeError:  # none, or one of another version
-        return None
-
-
 def last_report(views: Sequence[StoredView]) -> Report | None:
     """Return the newest report, None if there is none."""
-    return next((found for view in reversed(views) if (found := report_of(view))), None)
+    return next((found for view in reversed(views) if (found := view.told)), None)

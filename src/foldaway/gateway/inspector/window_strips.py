@@ -23,7 +23,6 @@ from foldaway.gateway.inspector.window_amounts import (
     kind_of,
     only_around,
     plus,
-    report_of,
     scale,
     sum_amounts,
 )
@@ -79,7 +78,7 @@ class _Start(Struct, frozen=True):
 
 def _start(store: Store, info: SessionInfo) -> _Start:
     kept = store.view(info.id, lean=True) if info.view else None
-    report = None if kept is None else report_of(kept)
+    report = None if kept is None else kept.told
     if kept is not None and report is not None and report.categories:
         told = category_amounts(report.categories)
         later = (Kept(kept.length, info.length),) if info.length > kept.length else ()
