@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.cli.conftest import process_environment
 
@@ -30,7 +31,7 @@ from foldaway.caching.catalog import PriceList, prices_of
 from foldaway.cli.watch import live_states, noting_interrupts
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewMessage, NewSession, TurnUsage
-from foldaway.usage.reading import FILE_NAME, UsageReader
+from foldaway.usage.reading import FILE_NAME, UsageCache, UsageReader
 
 PLACES = {
     "claude-code": ".claude/projects/app",
@@ -318,6 +319,29 @@ def test_what_was_read_is_kept_and_read_again_only_if_it_changed(foldaway: Any, 
     cache.unlink()
     path.unlink()
     assert totals(foldaway)["requests"] == 0
+
+
+def test_what_was_shown_is_shown_again_until_a_file_or_the_store_changes(
+    foldaway: Any, home: Path
+) -> None:
+    """Nothing is added up a second time; what changed since counts at once."""
+    put_lines(home, "claude-code", "a.jsonl", some_lines())
+    with open_store(home / "foldaway" / "sessions") as store:
+        info = store.create(NewSession(dialect="anthropic", source="other", source_id="gw"))
+        store.add_usage(info.id, TurnUsage(position=1, model=MODEL, input_tokens=77))
+    first = foldaway("usage", "--json").reports[0]
+    file = home / "foldaway" / FILE_NAME
+    cache = msgspec.msgpack.decode(file.read_bytes(), type=UsageCache)
+    assert cache.reports
+    file.write_bytes(msgspec.msgpack.encode(msgspec.structs.replace(cache, stored={}, sources={})))
+    assert foldaway("usage", "--json").reports[0] == first
+    assert msgspec.msgpack.decode(file.read_bytes(), type=UsageCache).sources == {}
+    with open_store(home / "foldaway" / "sessions") as store:
+        store.add_usage(info.id, TurnUsage(position=1, model=MODEL, input_tokens=5, time=1.0))
+    more = foldaway("usage", "--json").reports[0]["total"]["requests"]
+    assert more == first["total"]["requests"] + 1
+    put_lines(home, "codex", "rollout-a.jsonl", codex_lines("c-1", [(100, 0, 9)]))
+    assert foldaway("usage", "--json").reports[0]["total"]["requests"] == more + 1
 
 
 def test_usage_by_period_and_key(foldaway: Any, home: Path) -> None:

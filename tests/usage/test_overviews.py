@@ -9,10 +9,10 @@ import pytest
 
 from foldaway.caching import PriceList
 from foldaway.stores import NewMessage, NewSession, TurnUsage, open_store
+from foldaway.usage.counting import CountedAnswer
 from foldaway.usage.overviews import overview, replayed_sessions
 from foldaway.usage.reading import Judgement, count_stored_session
 from foldaway.usage.record import SpentAnswer, SpentSession
-from foldaway.usage.sums import CountedAnswer
 
 
 def counted(name: str, *costs: float | None) -> list[CountedAnswer]:

@@ -45,9 +45,9 @@ def show_overview(*, as_json: bool) -> int:
     """Read everything on this machine and print one look at it."""
     with gather(_NOWHERE) as found:
         with late_bar("replaying the largest sessions", is_bytes=False) as tell:
-            judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS, tell)
+            judged = judge(found.native, found.reader, found.prices, JUDGING_SECONDS, tell)
         made = overview(
-            found.sessions,
+            found.answers.sessions(silent=True),
             found.answers,
             judged,
             found.prices,
@@ -56,7 +56,7 @@ def show_overview(*, as_json: bool) -> int:
         )
     if as_json:
         print_json({**to_builtins(made), "notes": found.notes})
-    elif not found.sessions:
+    elif not made.agents:
         draw_first_steps()
     else:
         draw_overview(made, found)

@@ -8,7 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import click
 from msgspec import Struct, to_builtins
@@ -39,9 +40,10 @@ from foldaway.cli.stores import (
 )
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
-from foldaway.stores import SessionFilter
+from foldaway.sessions import name_in_words, short_title
+from foldaway.stores import SessionInfo
 from foldaway.usage import (
-    CountedAnswer,
+    AnswerTable,
     Key,
     Overview,
     OwnCompaction,
@@ -50,7 +52,7 @@ from foldaway.usage import (
     UsageBlock,
     UsageReader,
     UsageRow,
-    add_up,
+    add_up_each,
     count_once,
     full,
     money,
@@ -74,77 +76,89 @@ NO_PRICES = "some models have no price: get more with pip install 'foldaway[pric
 class Gathered(Struct, frozen=True):
     """Everything that was read on this machine."""
 
-    sessions: list[SpentSession]
-    """Without those of which every answer is counted elsewhere."""
-    answers: list[CountedAnswer]
+    native: list[SpentSession]
+    answers: AnswerTable
     prices: PriceList
     reader: UsageReader
     notes: list[str]
     is_stored: bool
     """Whether there is a store of sessions."""
+    known: dict[tuple[str, str], SessionInfo]
+    """The sessions in the store, by agent and the id that the agent gave."""
     own: list[OwnCompaction]
     """The compactions of Foldaway in it."""
 
 
+class _Wanted(NamedTuple):
+    """What a command asks for."""
+
+    period: Period
+    by: Key | None
+    start: float | None
+    stop: float | None
+    details: bool
+
+
+class UsageReport(Struct, frozen=True, kw_only=True):
+    """What a command shows."""
+
+    rows: list[UsageRow]
+    whole: UsageRow
+    saved: dict[str, float]
+    saved_words: str
+    """The same in a sentence, "" if nothing is known."""
+    details: Overview | None
+    notes: list[str]
+    newest: float
+    """When the newest answer of all was written, if there are no rows; 0 if nobody knows."""
+
+
 @contextmanager
-def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
+def gather(given: Mapping[str, Any], reader: UsageReader | None = None) -> Generator[Gathered]:
     """Read the agents' files and the store, and keep what was read for the next time.
 
     Stopped by Ctrl-C, what was read so far is kept, too.
     """
-    folder = home_of(given)
-    reader, notes, is_whole = UsageReader(folder, __version__), list[str](), False
+    notes, is_whole = list[str](), False
+    reader = reader or UsageReader(home_of(given), __version__)
     try:
         with late_bar("reading") as tell:
             native = reader.read_files([path for _, path in agent_places()], tell)
-        prices = PriceList()
-        read = _read_stored(given, reader, native, notes, prices)
-        stored, own = read or ([], [])
-        answers = count_once(native, stored, prices)
+        prices, known = PriceList(), dict[tuple[str, str], SessionInfo]()
+        seen, compacted = dict.fromkeys(one.agent for one in native), list[SessionInfo]()
+
+        def look(info: SessionInfo) -> None:
+            agent = info.source or "foldaway"
+            seen[agent] = None
+            for name in (info.source_id or info.id, info.source_id.partition("@")[0]):
+                known.setdefault((agent, name), info)
+            if info.compactions:
+                compacted.append(info)
+
+        is_stored, answers, own = False, AnswerTable(), list[OwnCompaction]()
+        settings = settings_from(given)
+        try:
+            place = store_place(given, settings)
+            with open_store(place, profile=settings.profile, read_only=True) as store:
+                is_stored = True
+                answers = count_once(native, reader.read_store(store, native, look=look), prices)
+                own = OwnCompaction.of(store, compacted, prices)
+        except StoreUnavailable as error:
+            if not is_missing(error):
+                notes.append(f"kept sessions are left out: {error}")
+            answers = count_once(native, (), prices)
         if prices.is_missing:
             notes.append(NO_PRICES)
-        sessions = {id(row.session): row.session for row in answers}
-        silent = [one for one in (*native, *stored) if not one.answers]
-        by_id = {one.key: one for one in silent}
-        seen = {one.agent: find_agent(one.agent) for one in (*native, *stored)}
         notes += [
             f"{agent.title} leaves its history in each project: its tokens are those of the "
             "folders in which `foldaway usage` or `import` was run"
-            for agent in seen.values()
+            for agent in map(find_agent, seen)
             if agent.files.in_project
         ]
-        yield Gathered(
-            [*sessions.values(), *by_id.values()],
-            answers,
-            prices,
-            reader,
-            notes,
-            read is not None,
-            own,
-        )
+        yield Gathered(native, answers, prices, reader, notes, is_stored, known, own)
         is_whole = True
     finally:
         reader.save(is_whole=is_whole)
-
-
-def _read_stored(
-    given: Mapping[str, Any],
-    reader: UsageReader,
-    native: list[SpentSession],
-    notes: list[str],
-    prices: PriceList,
-) -> tuple[list[SpentSession], list[OwnCompaction]] | None:
-    """Return the sessions of the store and its compactions; None if it cannot be read."""
-    settings = settings_from(given)
-    try:
-        place = store_place(given, settings)
-        with open_store(place, profile=settings.profile, read_only=True) as store:
-            infos = store.all_sessions(SessionFilter(kind="any"))
-            return reader.read_store(store, native), OwnCompaction.of(store, infos, prices)
-    except StoreUnavailable as error:
-        if not is_missing(error):
-            notes.append(f"kept sessions are left out: {error}")
-        return None
 
 
 @contextmanager
@@ -219,36 +233,25 @@ def usage(
         raise usage_error("--blocks has rows of its own; leave out --by and the periods")
     if limit and not blocks:
         raise usage_error("--limit needs --blocks")
-    since, until = given["since"], given["until"]
-    start, stop = since and since.start, until and until.end
-    with gather(given) as found:
-        answers, own = found.answers, found.own
-        if given["project"]:
-            known = {row.root.project for row in answers} | {one.project for one in own}
-            folders = folders_of(given["project"], sorted(known))
-            answers = [row for row in answers if row.root.project in folders]
-            own = [one for one in own if one.project in folders]
-        if blocks:
-            now, made = time.time(), UsageBlock.of(answers)  # a span would begin one of its own
-            limits = UsageBlock.limits(made, limit, now)
-            made = [one for one in made if _is_within(one.period.start, start, stop)]
-            rows = [one.fields(now, limits.get(one.agent)) for one in made]
-            if as_json:
-                print_json({"blocks": rows, "notes": found.notes})
-            elif as_csv:
-                _csv(rows, ("agent", "start", "stop"))
-            else:
-                _draw_blocks(made, limits, now, found.notes, everything=everything)
-            return 0
-        answers = [row for row in answers if _is_within(row.time, start, stop)]
-        saved = OwnCompaction.add_up(one for one in own if _is_within(one.time, start, stop))
-        rows = add_up(answers, period, by)
-        if by == "session":
-            ids = found.reader.stored_ids
-            rows = [
-                replace(row, stored=ids.get((str(row.agent), str(row.session)), "")) for row in rows
-            ]
-        whole = next(iter(add_up(answers, "all")), UsageRow())
+    start, stop = _span(given)
+    if blocks:
+        with gather(given) as gathered:
+            _show_blocks(gathered, given, limit, as_json=as_json, as_csv=as_csv, full=everything)
+        return 0
+    is_whole = not (start or stop or given["project"])
+    wanted = _Wanted(period, by, start, stop, is_whole and not (by or as_json or as_csv))
+    reader, question, mark = UsageReader(home_of(given), __version__), "", ""
+    settings = settings_from(given)
+    place = str(store_place(given, settings))
+    if is_whole and by != "session" and "://" not in place:
+        question = repr((wanted, settings.profile))
+        mark = reader.mark([path for _, path in agent_places()], Path(place))
+    found = reader.recall(question, mark, UsageReport) if mark else None
+    if found is None:
+        with gather(given, reader) as gathered:
+            found = _report(gathered, wanted, given["project"])
+            if mark:
+                reader.remember(question, mark, found)
     if as_json:
         print_json(
             {
@@ -256,22 +259,85 @@ def usage(
                 "by": by,
                 "since": start,
                 "until": stop,
-                "rows": rows,
-                "total": whole,
-                "saved": saved,
+                "rows": found.rows,
+                "total": found.whole,
+                "saved": found.saved,
                 "notes": found.notes,
             }
         )
     elif as_csv:
-        _csv([to_builtins(row) for row in rows], to_builtins(UsageRow()))
+        _csv([to_builtins(row) for row in found.rows], to_builtins(UsageRow()))
     else:
-        show_usage(rows, whole, period, by, found, everything=everything)
-        if rows and saved.said:
-            many = count_of(saved.known, "compaction")
-            Picture().paragraph(f"Foldaway {saved.said} with {many}, by estimate.", indent=2)
-        if rows and not (by or start or stop or given["project"]):
-            show_details(overview(found.sessions, found.answers, (), found.prices))
+        show_usage(found, period, by, everything=everything)
+        if found.rows and found.saved_words:
+            Picture().paragraph(found.saved_words, indent=2)
+        if found.rows and found.details:
+            show_details(found.details)
     return 0
+
+
+def _show_blocks(
+    found: Gathered,
+    given: Mapping[str, Any],
+    limit: int | Literal["max"] | None,
+    *,
+    as_json: bool,
+    as_csv: bool,
+    full: bool,
+) -> None:
+    answers, _ = _within(found, given["project"])
+    start, stop = _span(given)
+    now, made = time.time(), UsageBlock.of(answers)  # a span would begin one of its own
+    limits = UsageBlock.limits(made, limit, now)
+    made = [one for one in made if _is_within(one.period.start, start, stop)]
+    rows = [one.fields(now, limits.get(one.agent)) for one in made]
+    if as_json:
+        print_json({"blocks": rows, "notes": found.notes})
+    elif as_csv:
+        _csv(rows, ("agent", "start", "stop"))
+    else:
+        _draw_blocks(made, limits, now, found.notes, everything=full)
+
+
+def _within(found: Gathered, project: str) -> tuple[AnswerTable, list[OwnCompaction]]:
+    """Return the answers and compactions in a project, all if none is named."""
+    if not project:
+        return found.answers, found.own
+    known = {row.root.project for row in found.answers} | {one.project for one in found.own}
+    folders = folders_of(project, sorted(known))
+    return (
+        found.answers.where(lambda row: row.root.project in folders),
+        [one for one in found.own if one.project in folders],
+    )
+
+
+def _report(found: Gathered, wanted: _Wanted, project: str) -> UsageReport:
+    """Return what a command shows."""
+    (answers, own), (start, stop) = _within(found, project), (wanted.start, wanted.stop)
+    if start or stop:
+        answers = answers.where(lambda row: _is_within(row.time, start, stop))
+    rows, total = add_up_each(answers, [(wanted.period, wanted.by), ("all", None)])
+    if wanted.by == "session":
+        rows = [_as_stored(row, found) for row in rows]
+    shown = found.answers.sessions(silent=True)
+    saved = OwnCompaction.add_up(one for one in own if _is_within(one.time, start, stop))
+    many = count_of(saved.known, "compaction")
+    return UsageReport(
+        rows=rows,
+        whole=next(iter(total), UsageRow()),
+        saved=to_builtins(saved),
+        saved_words=f"Foldaway {saved.said} with {many}, by estimate." if saved.said else "",
+        details=overview(shown, found.answers, (), found.prices) if wanted.details else None,
+        notes=found.notes,
+        newest=max((row.time or 0.0 for row in found.answers), default=0.0) if not rows else 0.0,
+    )
+
+
+def _as_stored(row: UsageRow, found: Gathered) -> UsageRow:
+    """Return the row of a session with its id in the store, and the title there if it has none."""
+    info = found.known.get((str(row.agent), str(row.session)))
+    title = row.title or (short_title(name_in_words(info)) if info else "")
+    return replace(row, stored=info.id if info else "", title=title)
 
 
 def _period(given: Mapping[str, Any], by: Key | None) -> Period:
@@ -282,6 +348,11 @@ def _period(given: Mapping[str, Any], by: Key | None) -> Period:
     if named:
         return named[0]
     return "all" if by else "day"
+
+
+def _span(given: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    since, until = given["since"], given["until"]
+    return since and since.start, until and until.end
 
 
 def _is_within(time: float | None, start: float | None, stop: float | None) -> bool:
@@ -365,20 +436,12 @@ def _describe(block: UsageBlock, now: float, limit: int | None) -> str:
 _HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions")
 
 
-def show_usage(
-    rows: Sequence[UsageRow],
-    whole: UsageRow,
-    period: Period,
-    by: Key | None,
-    found: Gathered,
-    *,
-    everything: bool,
-) -> None:
+def show_usage(found: UsageReport, period: Period, by: Key | None, *, everything: bool) -> None:
     """Print the rows as a table with its legend."""
-    picture = Picture()
+    picture, rows, whole = Picture(), found.rows, found.whole
     if not rows:
-        newest = max((row.time or 0.0 for row in found.answers), default=0.0)
-        said = f"found for that; the newest is of {format_time(newest)[:10]}" if newest else "found"
+        newest = format_time(found.newest)[:10]
+        said = f"found for that; the newest is of {newest}" if found.newest else "found"
         picture.line(f"No usage was {said}. Agents that Foldaway reads: foldaway import --help")
         return
     hidden = 0 if everything else max(len(rows) - SHOWN_ROWS, 0)

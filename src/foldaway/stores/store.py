@@ -374,6 +374,12 @@ class Store:
         """Return what requests cost, in their order: all of them, or the `last` ones."""
         return self._read(lambda tx: views.usage(self._space, tx, session_id, last))
 
+    def recorded(self, after: int, most: int) -> list[tuple[int, SessionInfo, int]]:
+        """Return the sessions after a number, 0 at first, in the order of their numbers: each with
+        its number, without its frame, and with the requests that are recorded of it.
+        """
+        return self._read(lambda tx: views.recorded(self._space, tx, after, most))
+
     def count_used(self, price: views.Price, *, most: int = _PAGE) -> int:
         """Count what at most `most` sessions used that were not counted yet; return how many."""
         return self._write(lambda tx: views.count_used(self._space, tx, price, most))

@@ -20,7 +20,17 @@ from foldaway.stores.bodies import expand, squeeze
 from foldaway.stores.database import Row, Statements, Value
 from foldaway.stores.lineage import copy_pins, copy_state, copy_view, insert, outdate_sums, update
 from foldaway.stores.log import give_out
-from foldaway.stores.rows import Found, Space, fetch, fetch_own, key_of, plain, refuse_closed
+from foldaway.stores.rows import (
+    LEAN,
+    Found,
+    Space,
+    as_lean,
+    fetch,
+    fetch_own,
+    key_of,
+    plain,
+    refuse_closed,
+)
 from foldaway.stores.values import (
     Held,
     Lease,
@@ -392,6 +402,19 @@ def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tu
         (space.tenant, key_of(space, tx, session_id)),
     )
     return tuple(map(_as_turn, reversed(rows)))
+
+
+def recorded(
+    space: Space, tx: Statements, after: int, most: int
+) -> list[tuple[int, SessionInfo, int]]:
+    """Return sessions by the number that they were created with, and how many requests each has."""
+    rows = tx.rows(
+        f"{LEAN}, (SELECT count(*) FROM turns t WHERE t.tenant = s.tenant AND t.session = s.key)"
+        " FROM sessions s WHERE s.tenant = ? AND s.key > ? ORDER BY s.key LIMIT ?",
+        (space.tenant, after, most),
+    )
+    found = ((as_lean(space, row[:-1]), int(row[-1])) for row in rows)
+    return [(one.key, one.info, requests) for one, requests in found]
 
 
 def count_used(space: Space, tx: Statements, price: Price, most: int) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         piece_of,
         squarify,
     )
+    from foldaway.usage.counting import AnswerTable, count_once
     from foldaway.usage.live import LiveState, SessionFile, live_state, usual_threshold, window_for
     from foldaway.usage.overviews import Overview, ReplayedSession, overview
     from foldaway.usage.reading import Judgement, UsageReader, count_stored_session
@@ -41,15 +42,13 @@ if TYPE_CHECKING:
     from foldaway.usage.savings import judge, otherwise
     from foldaway.usage.spending import SpendingLimit
     from foldaway.usage.sums import (
-        CountedAnswer,
         Key,
         Period,
         UsageRow,
         UsageSum,
-        add_up,
+        add_up_each,
         by_day,
         by_session,
-        count_once,
         full,
         money,
         short,
@@ -64,6 +63,7 @@ __getattr__ = import_later(
         "blocks": "UsageBlock",
         "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
         "contents": "By WindowPiece describe_largest group_pieces piece_of squarify",
+        "counting": "AnswerTable count_once",
         "live": "LiveState SessionFile live_state usual_threshold window_for",
         "overviews": "Overview ReplayedSession overview",
         "reading": "Judgement UsageReader count_stored_session",
@@ -72,7 +72,7 @@ __getattr__ = import_later(
         "request_rows session_details",
         "savings": "judge otherwise",
         "spending": "SpendingLimit",
-        "sums": "CountedAnswer Key Period UsageRow UsageSum add_up by_day by_session count_once "
-        "full money short short_paths",
+        "sums": "Key Period UsageRow UsageSum add_up_each by_day by_session full money short "
+        "short_paths",
     },
 )

@@ -12,10 +12,11 @@ from msgspec import Struct, to_builtins
 
 from foldaway.agents.importers import files_in
 from foldaway.caching import PriceList
+from foldaway.usage.counting import CountedAnswer, count_once
 from foldaway.usage.live import SessionFile
 from foldaway.usage.reading import UsageReader
 from foldaway.usage.spending import SpendingPeriod
-from foldaway.usage.sums import CountedAnswer, UsageRow, add_up, count_once
+from foldaway.usage.sums import UsageRow, add_up
 
 BLOCK_SECONDS = 5 * 3_600
 """How long the limits of Claude's subscriptions last; ccusage shows the same blocks."""

@@ -5,22 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching import PriceList
+from foldaway.usage.counting import CountedAnswer
 from foldaway.usage.reading import Judgement
-from foldaway.usage.record import SpentSession
-from foldaway.usage.sums import (
-    CacheFigures,
-    CountedAnswer,
-    UsageRow,
-    add_up,
-    cache_figures,
-    root_of,
-)
+from foldaway.usage.record import PromptFigures, SpentSession
+from foldaway.usage.sums import CacheFigures, UsageRow, add_up_each, cache_figures
 
 SHOWN_SHARES = 8
 """Kinds of content that are named; the rest is one row."""
@@ -89,8 +83,8 @@ class Overview(Struct, frozen=True, kw_only=True):
 
 
 def overview(
-    sessions: Sequence[SpentSession],
-    rows: Sequence[CountedAnswer],
+    sessions: Iterable[SpentSession],
+    rows: Iterable[CountedAnswer],
     judged: Sequence[Judgement],
     prices: PriceList,
     *,
@@ -98,29 +92,33 @@ def overview(
     is_stored: bool = False,
 ) -> Overview:
     """Return the whole picture; `is_stored` tells whether sessions were imported before."""
-    times = [row.time for row in rows if row.time is not None]
-    prompts = [one.prompts for one in sessions]
-    agents = _with_silent(add_up(rows, "all", "agent"), sessions)
-    whole = next(iter(add_up(rows, "all")), UsageRow())
+    found = add_up_each(
+        rows,
+        [("all", None), ("all", "agent"), ("week", None), ("all", "project"), ("all", "model")],
+    )
+    (whole, *_), agents, weeks, projects, models = found if found[0] else ([UsageRow()], *found[1:])
+    silent, prompts = _look_at(sessions)
+    agents = _with_silent(agents, silent)
+    first, last, dearest = _look_over(rows)
     return Overview(
         total=replace(whole, sessions=sum(row.sessions for row in agents)),
-        first=min(times, default=None),
-        last=max(times, default=None),
-        weeks=add_up(rows, "week"),
+        first=first,
+        last=last,
+        weeks=weeks,
         agents=agents,
-        projects=add_up(rows, "all", "project"),
-        models=add_up(rows, "all", "model"),
-        prompts=prompt_shares(sessions),
+        projects=projects,
+        models=models,
+        prompts=prompt_shares(prompts.shares),
         cache=cache_figures(rows, prices),
-        read_again=sum(one.read_again for one in prompts),
-        read_again_tokens=sum(one.read_again_tokens for one in prompts),
-        read_after_compaction=sum(one.read_after for one in prompts),
-        read_after_compaction_tokens=sum(one.read_after_tokens for one in prompts),
+        read_again=prompts.read_again,
+        read_again_tokens=prompts.read_again_tokens,
+        read_after_compaction=prompts.read_after,
+        read_after_compaction_tokens=prompts.read_after_tokens,
         judged_compactions=sum(one.compactions for one in judged),
         files_used_later=sum(one.used_later for one in judged),
         files_named=sum(one.named for one in judged),
         replayed=replayed_sessions(rows, judged),
-        commands=commands_for(rows, is_stored=is_stored),
+        commands=_commands_for(dearest, whole.requests, is_stored=is_stored),
         not_read=problems,
     )
 
@@ -151,21 +149,57 @@ def replayed_sessions(
     return sorted(found, key=lambda one: -one.paid)
 
 
-def _with_silent(found: list[UsageRow], sessions: Iterable[SpentSession]) -> list[UsageRow]:
+def _look_over(rows: Iterable[CountedAnswer]) -> tuple[float | None, float | None, str]:
+    """Return the first and the last moment, and the file of the dearest session of a file."""
+    first = last = None
+    costs: Counter[str] = Counter()
+    for row in rows:
+        time = row.time
+        if time is not None:
+            first = time if first is None else min(first, time)
+            last = time if last is None else max(last, time)
+        if not row.session.is_stored:
+            costs[row.session.path] += round(1e6 * (row.cost or 0)) + row.answer.input_tokens
+    return first, last, next((path for path, _ in costs.most_common(1)), "")
+
+
+def _look_at(sessions: Iterable[SpentSession]) -> tuple[Counter[str], PromptFigures]:
+    """Return how many sessions of each agent a person began, and what all prompts held."""
+    begun: dict[tuple[str, str], str | None] = {}
+    tokens, sums = Counter[str](), [0, 0, 0, 0]
+    for one in sessions:
+        own = one.prompts
+        figures = own.read_again, own.read_again_tokens, own.read_after, own.read_after_tokens
+        sums = [a + b for a, b in zip(sums, figures, strict=True)]
+        tokens.update(own.shares)
+        begun[one.key] = one.parent_id if one.is_subagent else None
+    counts = Counter(
+        agent
+        for (agent, name), parent in begun.items()
+        if parent is None or parent == name or (agent, parent) not in begun
+    )
+    again, again_tokens, after, after_tokens = sums
+    return counts, PromptFigures(
+        shares=tokens,
+        read_again=again,
+        read_again_tokens=again_tokens,
+        read_after=after,
+        read_after_tokens=after_tokens,
+    )
+
+
+def _with_silent(found: list[UsageRow], counts: Counter[str]) -> list[UsageRow]:
     """Return the agents with all their sessions, also those that say nothing about usage."""
-    by_key = {one.key: one for one in sessions}
-    counts = Counter(one.agent for one in by_key.values() if root_of(one, by_key) is one)
     rows = [replace(row, sessions=counts.pop(str(row.agent), 0)) for row in found]
     return [*rows, *(UsageRow(agent=name, sessions=count) for name, count in counts.items())]
 
 
-def prompt_shares(sessions: Iterable[SpentSession]) -> list[PromptShare]:
+def prompt_shares(shares: Mapping[str, int]) -> list[PromptShare]:
     """Return what the prompts held, the largest first; `Read` and `read` are one tool."""
     tokens: Counter[str] = Counter()
     names: dict[str, str] = {}
-    for one in sessions:
-        for name, count in one.prompts.shares.items():
-            tokens[names.setdefault(name.casefold(), name)] += count
+    for name, count in shares.items():
+        tokens[names.setdefault(name.casefold(), name)] += count
     whole = sum(tokens.values())
     named = tokens.most_common(SHOWN_SHARES)
     rest = whole - sum(count for _, count in named)
@@ -173,15 +207,11 @@ def prompt_shares(sessions: Iterable[SpentSession]) -> list[PromptShare]:
     return [PromptShare(name, count, round(count / whole, 4)) for name, count in rows if whole]
 
 
-def commands_for(rows: Sequence[CountedAnswer], *, is_stored: bool) -> list[str]:
+def _commands_for(dearest: str, requests: int, *, is_stored: bool) -> list[str]:
     """Return three commands that go on from here."""
-    costs: Counter[str] = Counter()
-    for row in rows:
-        costs[row.session.path] += round(1e6 * (row.cost or 0)) + row.answer.input_tokens
-    dearest = next((path for path, _ in costs.most_common() if "#" not in path), "")
     rest = dearest.removeprefix(os.path.expanduser("~/"))
     path = f"~/{shlex.quote(rest)}" if rest != dearest else shlex.quote(dearest)
-    first = "foldaway usage --by session" if len(rows) > 1 else "foldaway usage"
+    first = "foldaway usage --by session" if requests > 1 else "foldaway usage"
     look = f"foldaway inspect {path}" if dearest else "foldaway sessions list"
     find = 'foldaway search "error"' if is_stored else "foldaway import"
     return [first, look, find]

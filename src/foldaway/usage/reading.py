@@ -4,21 +4,30 @@ and the sessions of the store that no file holds.
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from sys import intern
+from typing import TypeVar
 
 import msgspec
+import zstandard
 from msgspec import Struct
 
 from foldaway._core import PRIVATE, make_private_folder, replacing
 from foldaway.agents.importers import ImportedSession, files_in, sessions_in
 from foldaway.agents.known import find_agent
 from foldaway.errors import NotReadable, UnknownSession
-from foldaway.sessions import decode_rows, usage_in
+from foldaway.sessions import decode_rows, name_in_words, usage_in
 from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Message
 from foldaway.usage.record import (
+    PromptFigures,
+    SpentAnswer,
     SpentSession,
     count_session,
     mark_of,
@@ -27,10 +36,13 @@ from foldaway.usage.record import (
     title_of,
 )
 
+T = TypeVar("T")
 Tell = Callable[[int, int], None]
 """Takes how much is done so far, and of how much."""
 FILE_NAME = "usage.cache"
 _SESSIONS_AT_ONCE = 500
+_STORED = "#"
+"""In the place of the path of a stored session."""
 _MARK = "@"
 """Before the mark that an import adds to an id that another session has already."""
 
@@ -59,12 +71,25 @@ class ReadSource(Struct, frozen=True, array_like=True, gc=False):
     judgements: tuple[Judgement, ...] = ()
 
 
+class StoredUsage(Struct, frozen=True, array_like=True, gc=False):
+    """What a stored session used when its log had this length, time and number of requests."""
+
+    key: int
+    state: tuple[int, int, int]
+    answers: tuple[SpentAnswer, ...]
+    prompts: PromptFigures
+
+
 class UsageCache(Struct, array_like=True):
     """Everything that was read, by path; safe to delete."""
 
     version: str
     """That of Foldaway: another one may read the same file in another way."""
     sources: dict[str, ReadSource] = {}
+    stored: dict[str, bytes] = {}
+    """Stored sessions, packed some hundred together: only those of one pack are in memory."""
+    reports: dict[str, tuple[str, bytes]] = {}
+    """What was made of all of it, each with the mark of what was there."""
 
 
 class UsageReader:
@@ -75,8 +100,7 @@ class UsageReader:
         self._file = folder / FILE_NAME
         self._cache = _load(self._file, version)
         self._used: dict[str, ReadSource] = {}
-        self.stored_ids: dict[tuple[str, str], str] = {}
-        """The ids in the store that was read, by agent and the id that the agent gave."""
+        self._packs: dict[str, bytes] = {}
 
     @property
     def problems(self) -> list[str]:
@@ -87,8 +111,7 @@ class UsageReader:
         """Return the sessions of all files in these places, and of those in projects that were
         read before: what somebody used does not depend on the current folder.
         """
-        found = [path for place in places for path in files_in(place)]
-        states = {os.path.abspath(path): _state(Path(path)) for path in (*found, *self._projects())}
+        states = self._states(places)
         waiting = {path: state for path, state in states.items() if not self._has(path, state)}
         total, done = sum(state[0] for state in waiting.values()), 0
         for path, state in waiting.items():
@@ -97,6 +120,10 @@ class UsageReader:
             tell(done, total)
         self._used |= {path: self._cache.sources[path] for path in states}
         return [one for path in states for one in self._used[path].sessions]
+
+    def _states(self, places: Iterable[Path]) -> dict[str, tuple[int, int, int]]:
+        found = [path for place in places for path in files_in(place)]
+        return {os.path.abspath(path): _state(Path(path)) for path in (*found, *self._projects())}
 
     def _projects(self) -> list[str]:
         """Return the files in projects that were read before and are still there."""
@@ -108,41 +135,59 @@ class UsageReader:
         ]
 
     def read_store(
-        self, store: Store, native: Sequence[SpentSession], tell: Tell = lambda done, total: None
-    ) -> list[SpentSession]:
-        """Return the sessions of a store without copies of native ones.
+        self,
+        store: Store,
+        native: Sequence[SpentSession],
+        tell: Tell = lambda done, total: None,
+        look: Callable[[SessionInfo], None] = lambda info: None,
+    ) -> Iterator[SpentSession]:
+        """Yield the sessions of a store without copies of native ones.
 
         If the agent's file says nothing about usage and the store does, the store counts. `tell`
-        is told the sessions that were looked at.
+        is told the sessions that were looked at, and `look` each of them.
         """
-        done, total = 0, store.count(SessionFilter(kind="any"))
+        done, told, last, total = 0, 0, 0, store.count(SessionFilter(kind="any"))
         known = {(one.agent, one.source_id): bool(one.answers) for one in native}
-        found: list[SpentSession] = []
-        after, is_last = "", False
-        while not is_last:
-            page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
-            for info in page.sessions:
-                key = (info.source, info.source_id.partition(_MARK)[0])
-                self.stored_ids.setdefault(key, info.id)
-                has_answers = known.get(key)
-                turns = () if has_answers else store.usage(info.id)
-                if has_answers is None or turns:
-                    found.append(self._read_stored(store, info, turns))
+        while page := store.recorded(last, _SESSIONS_AT_ONCE):
+            number = page[0][0] // _SESSIONS_AT_ONCE  # the same pack if some are erased meanwhile
+            page = [row for row in page if row[0] // _SESSIONS_AT_ONCE == number]
+            name = f"{store.where}#{number}"
+            old = {one.key: one for one in _unpack(self._cache.stored.get(name))}
+            pack: list[StoredUsage] = []
+            for last, info, requests in page:
                 done += 1
+                look(info)
+                has_answers = known.get((info.source, info.source_id.partition(_MARK)[0]))
+                if has_answers or (has_answers is not None and not requests):
+                    continue
+                state = info.length, int(info.updated * 1e6), requests
+                found = old.get(last)
+                if found is None or found.state != state:
+                    made = count_stored_session(store, info, store.usage(info.id))
+                    found = StoredUsage(last, state, made.answers, made.prompts)
+                    tell(told := done, total)
+                pack.append(found)
+                yield _stored_session(store, info, found.answers, found.prompts)
+            if told < done:
                 tell(done, total)
-            after, is_last = page.next, not page.next
-        return found
+            packed = self._cache.stored.get(name)
+            is_same = packed is not None and pack == list(old.values())
+            self._packs[name] = packed if packed and is_same else _squeeze(pack)
 
-    def _read_stored(
-        self, store: Store, info: SessionInfo, turns: Sequence[TurnUsage]
-    ) -> SpentSession:
-        name = f"{store.where}#{info.id}"
-        state = (info.length, int(info.updated * 1e6), len(turns))
-        if not self._has(name, state):
-            found = count_stored_session(store, info, turns)
-            self._cache.sources[name] = ReadSource(state, (found,))
-        self._used[name] = self._cache.sources[name]
-        return self._used[name].sessions[0]
+    def mark(self, places: Iterable[Path], store: Path) -> str:
+        """Return what changes with any file of an agent, the store, the day, and the prices."""
+        files, database = sorted(self._states(places).items()), (str(store), _database_state(store))
+        told = repr((files, database, date.today(), time.tzname, _version_of_prices()))
+        return hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+    def recall(self, question: str, mark: str, kind: type[T]) -> T | None:
+        """Return what was made for a question, if nothing has changed since."""
+        known, packed = self._cache.reports.get(question, ("", b""))
+        return msgspec.msgpack.decode(packed, type=kind) if known == mark else None
+
+    def remember(self, question: str, mark: str, made: object) -> None:
+        """Keep what was made for a question; `save` writes it."""
+        self._cache.reports[question] = mark, msgspec.msgpack.encode(made)
 
     def _has(self, name: str, state: tuple[int, int, int]) -> bool:
         """Return whether something was read as it is; what could not be read is tried again."""
@@ -170,13 +215,48 @@ class UsageReader:
         A home that cannot be written to is no error: everything is read again next time. So is a
         file whose name or title has half of a surrogate pair.
         """
-        kept = self._used if is_whole else self._cache.sources
+        known = self._cache
+        kept = self._used if is_whole else known.sources
+        packs = self._packs if is_whole else known.stored | self._packs
         try:
             make_private_folder(self._file.parent)
             with replacing(self._file, PRIVATE, private=True) as file:
-                file.write(_pack(UsageCache(self._cache.version, kept)))
+                file.write(_pack(UsageCache(known.version, kept, packs, known.reports)))
         except OSError:
             return
+
+
+def _database_state(place: Path) -> list[tuple[str, int, int]]:
+    """Return the sizes and times of a database, or of those in a folder, and of their logs; a
+    reader leaves an empty log behind.
+    """
+    folder, names = (place, "*.db*") if place.is_dir() else (place.parent, f"{place.name}*")
+    try:
+        found = [(path.name, path.stat()) for path in sorted(folder.glob(names))]
+    except OSError:  # a log that is gone by now
+        return []
+    return [
+        (name, about.st_size, about.st_mtime_ns)
+        for name, about in found
+        if about.st_size and not name.endswith("-shm")
+    ]
+
+
+def _version_of_prices() -> str:
+    try:
+        return version("genai-prices")
+    except PackageNotFoundError:
+        return ""
+
+
+def _squeeze(pack: list[StoredUsage]) -> bytes:
+    return zstandard.compress(msgspec.msgpack.encode(pack), 1)
+
+
+def _unpack(pack: bytes | None) -> list[StoredUsage]:
+    if not pack:
+        return []
+    return msgspec.msgpack.decode(zstandard.decompress(pack), type=list[StoredUsage])
 
 
 def _pack(cache: UsageCache) -> bytes:
@@ -185,7 +265,7 @@ def _pack(cache: UsageCache) -> bytes:
         return msgspec.msgpack.encode(cache)
     except UnicodeEncodeError:
         kept = {name: one for name, one in cache.sources.items() if _is_unicode((name, one))}
-        return msgspec.msgpack.encode(UsageCache(cache.version, kept))
+        return msgspec.msgpack.encode(UsageCache(cache.version, kept, cache.stored))
 
 
 def _is_unicode(value: object) -> bool:
@@ -249,16 +329,10 @@ def count_stored_session(
     compacted = [at for at in views if turns[at].view > turns[at - 1].view]  # not an undo
     generated = [at for at, row in enumerate(rows) if row.generated]
     first = turns[0].input_tokens if turns else 0
-    return SpentSession(
-        agent=info.source or "foldaway",
-        source_id=info.source_id or info.id,
-        path=f"{store.where}#{info.id}",
-        title=title_of(info.title, messages),
-        project=info.cwd,
-        started=info.started,
-        parent_id=_parent_name(store, info),
-        is_subagent=info.kind == "subagent",
-        answers=tuple(
+    found = _stored_session(
+        store,
+        info,
+        tuple(
             spent_answer(
                 turn,
                 mark_of(info.source, info.id, messages, turn),
@@ -267,13 +341,30 @@ def count_stored_session(
             )
             for at, turn in enumerate(turns)
         ),
-        prompts=prompt_figures(
+        prompt_figures(
             messages,
             calls,
             sorted([*generated, *(turns[at].position for at in views)]),
             first,
             is_part=bool(info.parent_id and info.forked_at),
         ),
+    )
+    return msgspec.structs.replace(found, title=title_of(name_in_words(info), messages))
+
+
+def _stored_session(
+    store: Store, info: SessionInfo, answers: tuple[SpentAnswer, ...], prompts: PromptFigures
+) -> SpentSession:
+    return SpentSession(
+        agent=intern(info.source or "foldaway"),
+        source_id=info.source_id or info.id,
+        path=_STORED,
+        project=intern(info.cwd),
+        started=info.started,
+        parent_id=_parent_name(store, info),
+        is_subagent=info.kind == "subagent",
+        answers=answers,
+        prompts=prompts,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -107,7 +108,7 @@ a retry or a torn line loses a few."""
 
 
 class Otherwise(Struct, frozen=True, kw_only=True):
-    """What a session cost, and would have cost; replayed by today's list prices, in dollars."""
+    """What a session cost, and would have cost, in dollars."""
 
     requests: int = 0
     """That are recorded with what the provider counted."""
@@ -123,6 +124,10 @@ class Otherwise(Struct, frozen=True, kw_only=True):
     """Of these prompts, those that would not have fit the window."""
     usd_with_foldaway: float | None = None
     """Behind a gateway without settings."""
+    anchor: Literal["", "as it was", "foldaway"] = ""
+    """These two are the bill times what a replay changes, compared with a replay of this; "" if
+    they are the dollars of a replay.
+    """
     foldaway_compactions: int = 0
     """That it would have made."""
     window_tokens: int = 0
@@ -160,16 +165,33 @@ def otherwise(store: Store, info: SessionInfo, prices: PriceList) -> Otherwise:
     found = replay_session(replace(log, messages=messages), model, (), spent.system_tokens, prices)
     assert found is not None  # its prices are known
     without, ours = found
+    was = ours if info.compactions else without
+    if own and not info.compactions:
+        stops = sorted(at for at in written if at - 1 not in written)
+        was, _ = replay_session(log, model, stops, spent.system_tokens, prices) or found
+    is_whole = len(turns) >= without.calls * _RECORDED and was.overflows <= OVERFLOWS * was.calls
+    scale = paid / was.usd if paid and was.usd > 0 and is_whole else None
     return _describe_otherwise(
         replace(
             made,
             answers=without.calls,
-            usd_without=without.usd,
+            usd_without=without.usd * (scale or 1),
             not_fitting=without.overflows,
-            usd_with_foldaway=ours.usd,
+            usd_with_foldaway=ours.usd * (scale or 1),
+            anchor=("foldaway" if info.compactions else "as it was") if scale else "",
             foldaway_compactions=ours.compactions,
         )
     )
+
+
+_ANCHORS = {
+    "as it was": "Both are the bill times what a replay changes, with the same answers and a cache "
+    "that stays warm.",
+    "foldaway": "Both are the bill times what a replay changes; its own compactions count as those "
+    "of Foldaway without settings.",
+    "": "A replay has the same answers, our own count of tokens, a cache that stays warm and "
+    "today's list prices, so compare these two with each other and not with what was paid.",
+}
 
 
 def _describe_otherwise(made: Otherwise) -> Otherwise:
@@ -196,8 +218,6 @@ def _describe_otherwise(made: Otherwise) -> Otherwise:
         parts.append(
             f"Replayed from the log, {same} {usd(made.usd_without)}{misfits}; behind Foldaway as "
             f"it is without settings {usd(made.usd_with_foldaway)}, with {many:,} "
-            f"{'compaction' if many == 1 else 'compactions'}. A replay has the same answers, our "
-            f"own count of tokens, a cache that stays warm and today's list prices, so compare "
-            f"these two with each other and not with what was paid."
+            f"{'compaction' if many == 1 else 'compactions'}. {_ANCHORS[made.anchor]}"
         )
     return replace(made, said=" ".join(parts))

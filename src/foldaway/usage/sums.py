@@ -1,15 +1,16 @@
-"""Answers counted once, with their price, added up by day, week or month and by any key."""
+"""Answers with their price, added up by day, week or month and by any key."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
 from foldaway.caching import PriceList, RequestUsage, Ttl
+from foldaway.usage.counting import CountedAnswer
 from foldaway.usage.record import SpentAnswer, SpentSession
 
 _UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "k"))
@@ -53,8 +54,6 @@ def short_paths(paths: Iterable[str]) -> dict[str, str]:
 
 Period: TypeAlias = Literal["day", "week", "month", "all"]
 Key: TypeAlias = Literal["agent", "project", "session", "model"]
-_SAME_ANSWER_SECONDS = 600
-"""A gateway and the agent behind it write the same answer down within minutes."""
 _PAUSE_SECONDS = 300
 """How long providers keep a prefix by default."""
 
@@ -121,21 +120,6 @@ def _dollars(requests: int, unpriced: int, cost: float) -> str:
     return money(cost) + ("+" if unpriced else "")
 
 
-class CountedAnswer(Struct, frozen=True, gc=False):
-    """An answer that counts, its session and its cost."""
-
-    session: SpentSession
-    root: SpentSession
-    """The session that a person began: for a subagent the one that called it."""
-    answer: SpentAnswer
-    cost: float | None
-
-    @property
-    def time(self) -> float | None:
-        """When it was written; the start of its session if the file does not say."""
-        return self.answer.time or self.session.started
-
-
 class UsageRow(Struct, frozen=True, kw_only=True):
     """Answers added up; `input_tokens` are those that neither came from nor went to the cache."""
 
@@ -174,92 +158,50 @@ class UsageRow(Struct, frozen=True, kw_only=True):
         return "" if isinstance(value, UnsetType) else str(value)
 
 
-def count_once(
-    native: Sequence[SpentSession], stored: Sequence[SpentSession], prices: PriceList
-) -> list[CountedAnswer]:
-    """Return every answer once, the oldest session first.
-
-    Copies in resumed and forked files are left out, and so is what a gateway wrote down of an
-    answer that the agent has in its own file.
-    """
-    order = sorted(native, key=lambda one: one.started or 0.0)
-    late = sorted(stored, key=lambda one: one.started or 0.0)
-    by_key = {one.key: one for one in (*late, *order)}
-    seen: set[bytes] = set()
-    found: list[CountedAnswer] = []
-    times: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
-    for at, session in enumerate((*order, *late)):
-        root, parent = root_of(session, by_key), by_key.get((session.agent, session.parent_id))
-        for answer in session.answers[_repeated(session, parent) :]:
-            if answer.mark in seen:
-                continue
-            seen.add(answer.mark)
-            when = answer.time or 0.0
-            if at < len(order):
-                times[answer.figures].append(when)
-            elif _was_recorded(times.get(answer.figures, []), when):
-                continue
-            found.append(
-                CountedAnswer(session, root, answer, prices.cost(answer, is_total=answer.is_total))
-            )
-    return found
-
-
-def root_of(session: SpentSession, by_key: Mapping[tuple[str, str], SpentSession]) -> SpentSession:
-    """Return the session that a subagent worked for in the end; the session itself for others."""
-    seen = {session.key}
-    while session.is_subagent:
-        parent = by_key.get((session.agent, session.parent_id))
-        if parent is None or parent.key in seen:
-            break
-        seen.add(parent.key)
-        session = parent
-    return session
-
-
-def _repeated(session: SpentSession, parent: SpentSession | None) -> int:
-    """Return how many answers at its start a fork took over from its parent."""
-    if parent is None or parent is session or session.is_subagent:
-        return 0
-    same = 0
-    for own, given in zip(session.answers, parent.answers, strict=False):
-        if (own.model, own.figures) != (given.model, given.figures):
-            break
-        same += 1
-    return same
-
-
-def _was_recorded(times: list[float], time: float) -> bool:
-    for at, other in enumerate(times):
-        if abs(other - time) <= _SAME_ANSWER_SECONDS:
-            del times[at]
-            return True
-    return False
-
-
 class _Group(Struct):
     """Answers that are added up together, without the answers."""
 
     first: CountedAnswer
     whole: UsageSum
-    roots: set[tuple[str, str]]
+    roots: set[int]
     models: set[str]
+    alone: int = 0
+    """Roots that are not in the set, because their answers come in a row."""
+    last: SpentSession | None = None
 
 
 def add_up(rows: Iterable[CountedAnswer], period: Period, by: Key | None = None) -> list[UsageRow]:
     """Return the sums by period and key: periods in order, keys with the dearest first."""
-    groups: dict[tuple[str, Hashable], _Group] = {}
-    name = _namer_of(period)
+    (found,) = add_up_each(rows, [(period, by)])
+    return found
+
+
+def add_up_each(
+    rows: Iterable[CountedAnswer], wanted: Sequence[tuple[Period, Key | None]]
+) -> list[list[UsageRow]]:
+    """Return several of these sums; the answers are looked at once."""
+    tables: list[tuple[Callable[[float | None], str], Key | None, dict[Any, _Group]]]
+    tables = [(_namer_of(period), by, {}) for period, by in wanted]
     for row in rows:
-        where = name(row.time), key_of(row, by)
-        group = groups.get(where)
-        if group is None:
-            group = groups[where] = _Group(row, UsageSum(), set(), set())
-        group.whole.add(row.answer, row.cost, is_compacted=row.answer.follows_compaction)
-        group.roots.add(row.root.key)
-        group.models.add(row.answer.model)
-    found = [_row_of(groups[where], period, by, where[0]) for where in groups]
-    return sorted(found, key=lambda row: (str(row.period), -row.cost, -row.total_tokens))
+        answer, cost, time = row.answer, row.cost, row.time
+        for name, by, groups in tables:
+            where = name(time), key_of(row, by)
+            group = groups.get(where)
+            if group is None:
+                group = groups[where] = _Group(row, UsageSum(), set(), set())
+            group.whole.add(answer, cost, is_compacted=answer.follows_compaction)
+            if not row.is_alone:
+                group.roots.add(id(row.root))
+            elif group.last is not row.root:
+                group.last, group.alone = row.root, group.alone + 1
+            group.models.add(answer.model)
+    return [
+        sorted(
+            (_row_of(group, period, by, where[0]) for where, group in groups.items()),
+            key=lambda row: (str(row.period), -row.cost, -row.total_tokens),
+        )
+        for (period, _), (_, by, groups) in zip(wanted, tables, strict=True)
+    ]
 
 
 def _namer_of(period: Period) -> Callable[[float | None], str]:
@@ -278,14 +220,15 @@ def _namer_of(period: Period) -> Callable[[float | None], str]:
 
 def key_of(row: CountedAnswer, by: Key | None) -> Hashable:
     """Return what an answer is added up under."""
-    root = row.root
-    keys: dict[str, Hashable] = {
-        "agent": root.agent,
-        "project": root.project,
-        "model": row.answer.model,
-        "session": root.key,
-    }
-    return keys[by] if by else ""
+    match by:
+        case None:
+            return ""
+        case "model":
+            return row.answer.model
+        case "session":
+            return row.root.key
+        case "agent" | "project":
+            return getattr(row.root, by)
 
 
 def period_of(time: float | None, period: Period) -> str:
@@ -318,7 +261,7 @@ def _row_of(group: _Group, period: Period, by: Key | None, when: str) -> UsageRo
         period=UNSET if period == "all" else when,
         **named,
         requests=whole.requests,
-        sessions=len(group.roots),
+        sessions=len(group.roots) + group.alone,
         input_tokens=max(
             whole.input_tokens - whole.cache_read_tokens - whole.cache_write_tokens, 0
         ),
@@ -378,15 +321,17 @@ class CacheFigures(Struct, frozen=True, kw_only=True):
 
 
 def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigures:
-    """Return how well prompts were cached, session by session."""
+    """Return how well prompts were cached; the answers of a session come in a row."""
     misses = missed = pauses = compactions = 0
-    cost, whole, last = 0.0, UsageSum(), dict[tuple[int, str], SpentAnswer]()
+    cost, whole, last, session = 0.0, UsageSum(), dict[str, SpentAnswer](), None
     for row in rows:
-        one, key = row.answer, (id(row.session), row.answer.model)
+        one = row.answer
+        if row.session is not session:
+            session, last = row.session, {}
         whole.add(one, None)
         if one.is_total:
             continue
-        before, last[key] = last.get(key), one
+        before, last[one.model] = last.get(one.model), one
         lost = missed_tokens(before, one)
         if before is None or not lost:
             continue

@@ -50,6 +50,11 @@ def worked(tmp_path: Path) -> Iterator[tuple[Pages, str]]:
         made.server.shelf.close()
 
 
+def words_in(page: str) -> str:
+    """Return what a page says, without its elements."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
 def lines_of(pages: Pages, address: str, side: str) -> list[tuple[str, int, str]]:
     """Return the lines of a side: what became of each, its message, and where it opens."""
     text = pages.get(f"{address}/lines?side={side}")
@@ -144,11 +149,15 @@ def test_a_summary_of_the_agent_is_markdown_too(tmp_path: Path) -> None:
         )
 
 
-def test_a_file_of_the_page_has_the_lines_without_what_opens_them(
+def test_the_lines_of_a_file_of_the_page_open_to_what_the_server_would_say(
     worked: tuple[Pages, str],
 ) -> None:
-    """It could load nothing."""
+    """A file can load nothing, so all of it is inside."""
     pages, address = worked
-    saved = pages.get(f"{address}?export=1")
+    saved = pages.get(f"{address}?export=1").partition("<main")[2].partition("<script")[0]
     assert "Step 1 is **done**." in saved
-    assert "data-part" not in saved.partition("</style>")[2].partition("<script")[0]
+    assert "data-part" not in saved
+    lines = [one for side in ("before", "after") for one in lines_of(pages, address, side)]
+    assert saved.count('<li class="line') == len(lines) > 0
+    for _, _, part in lines:
+        assert words_in(pages.get(part)) in words_in(saved)

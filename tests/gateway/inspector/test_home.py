@@ -418,7 +418,8 @@ def test_the_reading_gives_way_to_pages_and_ends_anyway(tmp_path: Path) -> None:
         assert time.monotonic() - began >= 0.25
         assert reader.progress.state.step == "ready"
         told: list[tuple[int, int]] = []
-        UsageReader(tmp_path, "1").read_store(
+        found = UsageReader(tmp_path, "1").read_store(
             store, [], lambda done, total: told.append((done, total))
         )
+        assert len(list(found)) == 1
         assert told == [(1, 1)]

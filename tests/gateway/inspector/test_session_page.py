@@ -9,6 +9,7 @@ from tests.gateway.inspector.conftest import Pages
 
 from foldaway.gateway.inspector.message_fates import fates
 from foldaway.gateway.inspector.session_page import CHUNK
+from foldaway.sessions import short_title
 
 PLACES = re.compile(r'<article class="row f-(\w+)" id="(\w)(\d+)"')
 
@@ -73,6 +74,15 @@ def test_a_reference_leads_to_its_first_message(pages: Pages) -> None:
                if one.kind == "folded"]  # fmt: skip
     found = pages.client.get(f"{pages.address}/reference/{fold.reference}")
     assert found.headers["location"].endswith(f"?at={fold.start}#m{fold.start}")
+
+
+def test_the_title_is_that_of_the_list(pages: Pages) -> None:
+    """On one short line, without the signs of Markdown."""
+    text = "## Fix the **parser** of `config.py` " + "and then its many friends " * 9
+    made = pages.store.create(pages.store.session(pages.id).branch(text))
+    (heading,) = re.findall(r"<h1>(.*?)</h1>", pages.get(f"/inspector/session/{made.id}"))
+    assert heading == short_title(text)
+    assert heading.startswith("Fix the parser of config.py and")
 
 
 def test_a_pin_is_shown(pages: Pages) -> None:

@@ -165,6 +165,8 @@ def test_the_demo_is_opened_and_removed(tmp_path: Path) -> None:
         assert address == f"/inspector/session/{DEMO}"
         assert set(re.findall(rf"{address}/compaction/(\d)", made.get(address))) >= {"1", "2"}
         assert made.get(f"{address}/compaction/2")
+        assert ">a demo</li>" in made.get(address)
+        assert "read from a file" not in made.get(address)
         assert "Remove it" in made.get("/inspector")
         assert titles_in(made.get(LIST)) == []
         found = made.client.request("DELETE", "/inspector/demo", headers=headers).json()

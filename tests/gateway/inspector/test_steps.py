@@ -462,3 +462,30 @@ def test_a_whole_session_is_replayed_without_and_with_foldaway() -> None:
     assert found.usd_with_foldaway is not None
     assert found.usd_with_foldaway <= found.usd_without * 1.2
     assert "only a part" in found.said
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_what_it_would_have_cost_is_the_recorded_bill_times_what_a_replay_changes(
+    compacted: bool,
+) -> None:
+    """So the way that it went costs what was paid, whatever the dollars of a replay are."""
+    new = NewSession(dialect="openai-chat", model=MODEL)
+    with open_store(":memory:") as store:
+        session = Session(store, "x", context_length=8_000, options=SessionOptions(new=new))
+        for at in range(12):
+            session.append(
+                {"role": "user", "content": f"zebra {at} " + "word " * 150},
+                {"role": "assistant", "content": f"giraffe {at} " + "word " * 150},
+            )
+            session.used({"prompt_tokens": 5_000, "completion_tokens": 10})
+        if compacted:
+            assert session.compact(force=True).status == "compacted"
+        found = otherwise(store, session.info, PriceList())
+    if found.why_none:
+        pytest.skip("prices need the extra prices")
+    assert found.usd_paid
+    assert found.anchor == ("foldaway" if compacted else "as it was")
+    same = found.usd_with_foldaway if compacted else found.usd_without
+    assert same == pytest.approx(found.usd_paid)
+    assert "the bill times what a replay changes" in found.said
+    assert "not with what was paid" not in found.said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import get_args
 from urllib.parse import urlencode
@@ -12,7 +12,7 @@ from msgspec.structs import fields, replace
 from starlette.datastructures import QueryParams
 
 from foldaway.stores import SessionFilter, SessionOrder
-from foldaway.usage import CountedAnswer, SpentSession
+from foldaway.usage import AnswerTable, SpentSession
 
 _MOST_CHARS = 1_000
 """Of a value in an address: longer than any path that a session ran in."""
@@ -68,17 +68,17 @@ class Choice(Struct, frozen=True, kw_only=True):
         query = urlencode(chosen, errors="replace")  # a path may be no valid Unicode
         return f"{path}?{query}" if query else path
 
-    def answers(self, rows: Sequence[CountedAnswer]) -> list[CountedAnswer]:
+    def answers(self, rows: AnswerTable) -> AnswerTable:
         """Return the requests that count."""
         start, stop = self.start(), self.stop()
-        return [
-            row
-            for row in rows
-            if (not self.project or row.root.project == self.project)
-            and (not self.agent or row.root.agent == self.agent)
-            and (not self.model or row.answer.model == self.model)
-            and _is_within(row.time, row.time, start, stop)
-        ]
+        return rows.where(
+            lambda row: (
+                (not self.project or row.root.project == self.project)
+                and (not self.agent or row.root.agent == self.agent)
+                and (not self.model or row.answer.model == self.model)
+                and _is_within(row.time, row.time, start, stop)
+            )
+        )
 
     def takes_file(self) -> Callable[[SpentSession, float], bool]:
         """Return what tells whether a session of a file is listed, by when it was last used."""

@@ -59,6 +59,8 @@ class PlaceLine(Struct, frozen=True, kw_only=True):
     tokens: int
     fate: str
     is_pinned: bool = False
+    body: str = ""
+    """What it opens to, if nothing can be asked for later."""
 
 
 def compaction_page(inspector: Inspector, request: Request) -> Answer:
@@ -82,8 +84,7 @@ def compaction_page(inspector: Inspector, request: Request) -> Answer:
         values |= {
             **_facts(found),
             "written": {
-                "before": list(_lines(opened, found.before[:MOST_EXPORTED])),
-                "after": list(_lines(opened, found.after[:MOST_EXPORTED])),
+                side: list(_with_bodies(opened, found, side, MOST_EXPORTED)) for side in sides
             },
         }
     return HtmlPage("compaction.html.j2", values)
@@ -112,19 +113,21 @@ def message_part(inspector: Inspector, request: Request) -> Answer:
     opened = inspector.shelf.open(str(request.path_params["id"]))
     found = _step(opened, str(request.path_params["name"]), facts=False)
     at = number(request, "at", 0)
-    sides = (found.before, found.after)
-    places = sides[request.query_params.get("side") == "after"]
+    places = found.after if request.query_params.get("side") == "after" else found.before
     if at >= len(places):
         raise NotThere(f"there is no message {at} on this side of the compaction")
-    place = places[at]
+    return HTMLResponse(_body(opened, found, places[at]), headers=HEADERS)
+
+
+def _body(opened: OpenedSession, found: CompactionStep, place: StepPlace) -> str:
+    """Return what a line opens to."""
     _, logged, calls = next(read_messages(opened, place.start, place.start + 1))
     more = f"{opened.address}/message/{place.start}"
     if place.fate != "rewritten":
-        html = draw_body(opened, place.message or logged, calls, "" if place.is_written else more)
-        return HTMLResponse(html, headers=HEADERS)
+        return draw_body(opened, place.message or logged, calls, "" if place.is_written else more)
     both = [
         next(one for one in side if one.start == place.start and not one.is_written)
-        for side in sides
+        for side in (found.before, found.after)
     ]
     rendering = Rendering(as_it_is, opened.reference_address, more)
     messages = [one.message or logged for one in both]
@@ -132,8 +135,7 @@ def message_part(inspector: Inspector, request: Request) -> Answer:
     old, new = (rendering.take(reveal_text(one, opened.api.show)) for one in messages)
     html = f'<p class="dim">About {was:,} → {plural(now, "token")}</p>'
     html += word_diff(old.text, new.text, rendering)
-    html += rendering.rest(max(old.left_chars, new.left_chars))
-    return HTMLResponse(html, headers=HEADERS)
+    return html + rendering.rest(max(old.left_chars, new.left_chars))
 
 
 def facts_part(inspector: Inspector, request: Request) -> Answer:
@@ -199,6 +201,14 @@ def _lines(
             is_pinned=place.start in pins,
             tokens=tokens or row.tokens,
         )
+
+
+def _with_bodies(
+    opened: OpenedSession, found: CompactionStep, side: str, most: int
+) -> Iterator[PlaceLine]:
+    places = (found.after if side == "after" else found.before)[:most]
+    for line, place in zip(_lines(opened, places), places, strict=True):
+        yield replace(line, body=Markup(_body(opened, found, place)))
 
 
 def _say(opened: OpenedSession, text: str) -> Markup:

@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from foldaway.gateway import NotThere
 from foldaway.gateway.inspector.addresses import Choice
-from foldaway.gateway.inspector.safe_text import UNTITLED
 from foldaway.gateway.inspector.session_list import list_sessions
+from foldaway.gateway.inspector.session_page import title_of
 from foldaway.gateway.inspector.session_sources import OpenedSession
 from foldaway.gateway.inspector.site import HEADERS, Answer, HtmlPage, Inspector, percent, when
 from foldaway.gateway.inspector.strategy_trials import TrialState
@@ -27,7 +27,6 @@ from foldaway.lab import (
     report_script,
     trial_columns,
 )
-from foldaway.sessions import name_in_words, short_title
 from foldaway.usage import SessionDetails, full, money, session_details, short, short_paths
 
 _RECENT = 8
@@ -114,16 +113,12 @@ def trial_state(inspector: Inspector, request: Request) -> Answer:
     return inspector.trials.state(session.info)
 
 
-def _title(session: OpenedSession) -> str:
-    return short_title(session.api.show(name_in_words(session.info))) or UNTITLED
-
-
 # Two sessions
 
 
 def _pair(a: OpenedSession, b: OpenedSession) -> dict[str, object]:
     details = [session_details(one.store, one.info) for one in (a, b)]
-    titles = [_title(one) for one in (a, b)]
+    titles = [title_of(one, one.info) for one in (a, b)]
     sizes = [[turn.input_tokens for turn in one.turns] for one in details]
     return {
         "titles": titles,
@@ -179,7 +174,7 @@ def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
         "id": session.info.id,
         "state": state,
         "result": result,
-        "title": _title(session),
+        "title": title_of(session, session.info),
         "tokens": session.info.tokens,
         "columns": trial_columns(),
         "points": picture(result) if result else (),

@@ -16,7 +16,7 @@ from foldaway.gateway import ROOT as API
 from foldaway.gateway.inspector.conversation import log_rows, prompt_rows, seen_rows
 from foldaway.gateway.inspector.message_fates import Fates, fates
 from foldaway.gateway.inspector.safe_text import UNTITLED
-from foldaway.gateway.inspector.session_sources import COPIES, OpenedSession
+from foldaway.gateway.inspector.session_sources import COPIES, DEMO, OpenedSession
 from foldaway.gateway.inspector.site import (
     HEADERS,
     Answer,
@@ -33,10 +33,10 @@ from foldaway.redaction import RedactionPolicy, Redactor, Vault
 from foldaway.sessions import (
     PLACEHOLDER,
     add_frame,
-    beginning,
     decode_rows,
     name_in_words,
     reveal_text,
+    short_title,
 )
 from foldaway.stores import SessionInfo
 from foldaway.usage import otherwise, short
@@ -45,8 +45,6 @@ CHUNK = 40
 """Messages that are drawn at once: a few screens."""
 MOST_EXPORTED = 2_000
 """Messages of a page that is one file: about 10 MB, which browsers open at once."""
-_TITLE_CHARS = 120
-"""Of a title: two lines of a heading."""
 _LOWER = (
     ("paid", "tokens not from the cache"),
     ("cost", "cost in dollars"),
@@ -75,6 +73,7 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
     start, drawn = at // chunk * chunk, columns(found)
     values: dict[str, Any] = {
         **about(opened),
+        "is_demo": info.root_id == DEMO,
         "timeline": found,
         "told": _describe_timeline(found),
         "drawn": drawn,
@@ -156,10 +155,8 @@ def about(opened: OpenedSession) -> dict[str, Any]:
 
 
 def title_of(opened: OpenedSession, info: SessionInfo) -> str:
-    """Return what a session is called: its title, or the first whole words of the user."""
-    said = opened.api.show(name_in_words(info))
-    short_said = beginning(" ".join(said.split()), _TITLE_CHARS)
-    return short_said or UNTITLED
+    """Return what a session is called, as in the list."""
+    return short_title(opened.api.show(name_in_words(info))) or UNTITLED
 
 
 def name_of(step: ContextStep) -> tuple[str, str]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from foldaway.caching import PriceList
 from foldaway.gateway.inspector.background_work import BackgroundWork
-from foldaway.stores import SessionFilter, Store
+from foldaway.stores import SessionInfo, Store
 from foldaway.usage import (
-    CountedAnswer,
+    AnswerTable,
     Judgement,
     Overview,
     OwnCompaction,
@@ -39,8 +40,9 @@ _FRESH_SECONDS = 60
 class Spending(Struct, frozen=True, kw_only=True):
     """All that was read."""
 
-    sessions: Sequence[SpentSession]
-    answers: Sequence[CountedAnswer]
+    native: Mapping[tuple[str, str], SpentSession]
+    """The sessions of files."""
+    answers: AnswerTable
     overview: Overview
     prices: PriceList
     judged: Sequence[Judgement]
@@ -120,56 +122,46 @@ class SpendingReader:
         self._found(native)
         self.progress.set(done=0, total=0)
         store = self._store if self._wants_store else None
-        stored = self._reader.read_store(store, native, tell) if store else []
+        looked = StoreSurvey()
+        stored = self._reader.read_store(store, native, tell, looked.add) if store else ()
         answers = count_once(native, stored, prices)
-        looked = survey(store, prices) if store else StoreSurvey()
-        by_key = {one.key: one for one in (*native, *stored)}
+        if store:
+            looked.weigh(store, prices)
         has_store = store is self._store
         is_first = self.spending is None or has_store > self.spending.has_store
-        if is_first:
-            self._keep(list(by_key.values()), answers, prices, [], looked, has_store=has_store)
-        self.progress.set(step="replaying", done=0, total=0)
-        judged = judge(
-            [one for one in by_key.values() if not one.is_stored],
-            self._reader,
-            prices,
-            _JUDGING_SECONDS,
-            tell,
+        made = Spending(
+            native={one.key: one for one in native},
+            answers=answers,
+            overview=self._overview(answers, (), prices),
+            prices=prices,
+            judged=(),
+            stored=looked,
+            by_session=by_session(answers, {one.key for one in native}),
+            by_day=by_day(answers),
+            has_store=has_store,
         )
-        if judged or not is_first:
-            self._keep(list(by_key.values()), answers, prices, judged, looked, has_store=has_store)
+        if is_first:
+            self.spending = made
+        self.progress.set(step="replaying", done=0, total=0)
+        judged = judge(list(made.native.values()), self._reader, prices, _JUDGING_SECONDS, tell)
+        if judged:
+            whole = self._overview(answers, judged, prices)
+            made = replace(made, overview=whole, judged=judged, memory={})
+        self.spending = made
         if self._wants_store and not has_store:  # the overview was opened meanwhile
             self._read()
         self.progress.set(step="ready")
 
-    def _keep(
-        self,
-        sessions: Sequence[SpentSession],
-        answers: Sequence[CountedAnswer],
-        prices: PriceList,
-        judged: Sequence[Judgement],
-        stored: StoreSurvey,
-        *,
-        has_store: bool,
-    ) -> None:
-        made = overview(
-            sessions,
+    def _overview(
+        self, answers: AnswerTable, judged: Sequence[Judgement], prices: PriceList
+    ) -> Overview:
+        return overview(
+            answers.sessions(silent=True),
             answers,
             judged,
             prices,
             problems=len(self._reader.problems),
             is_stored=self._store is not None,
-        )
-        self.spending = Spending(
-            sessions=sessions,
-            answers=answers,
-            overview=made,
-            prices=prices,
-            judged=judged,
-            stored=stored,
-            by_session=by_session(answers, {one.key for one in sessions if not one.is_stored}),
-            by_day=by_day(answers),
-            has_store=has_store,
         )
 
 
@@ -178,23 +170,27 @@ def _count_used(store: Store, prices: PriceList) -> int:
     return 0 if store.read_only else store.count_used(prices.cost)
 
 
-class StoreSurvey(Struct, frozen=True):
+class StoreSurvey:
     """What the sessions of a store are."""
 
-    keys: frozenset[tuple[str, str]] = frozenset()
-    """Agent and id of each session that an agent knows by an id."""
-    count: int = 0
-    """All sessions; if there are more or fewer now, the rest is out of date."""
-    compactions: tuple[OwnCompaction, ...] = ()
-    """Without those that were undone."""
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.keys: set[tuple[str, str]] = set()
+        """Agent and id of each session that an agent knows by an id."""
+        self.count = 0
+        """All sessions; if there are more or fewer now, the rest is out of date."""
+        self.compactions: list[OwnCompaction] = []
+        """Without those that were undone."""
+        self._compacted: list[SessionInfo] = []
 
-
-def survey(store: Store, prices: PriceList) -> StoreSurvey:
-    """Look at all sessions of a store."""
-    keys, count, found = set[tuple[str, str]](), 0, list[OwnCompaction]()
-    for info in store.all_sessions(SessionFilter(kind="any")):
-        count += 1
+    def add(self, info: SessionInfo) -> None:
+        """Look at a session."""
+        self.count += 1
         if info.source_id:
-            keys.add((info.source, info.source_id))
-        found += OwnCompaction.of(store, [info], prices)
-    return StoreSurvey(frozenset(keys), count, tuple(found))
+            self.keys.add((info.source, info.source_id))
+        if info.compactions:
+            self._compacted.append(info)
+
+    def weigh(self, store: Store, prices: PriceList) -> None:
+        """Find what the compactions saved."""
+        self.compactions += OwnCompaction.of(store, self._compacted, prices)

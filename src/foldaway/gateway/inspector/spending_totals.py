@@ -16,7 +16,7 @@ from foldaway.gateway.inspector.window_strips import WindowPart, parts_of
 from foldaway.sessions import Show
 from foldaway.usage import (
     KINDS,
-    CountedAnswer,
+    AnswerTable,
     Key,
     Overview,
     OwnCompaction,
@@ -107,7 +107,6 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
     found = spending.overview if choice.is_empty else _overview(spending, chosen)
     period, bars, undated = _bars(_days(spending, choice, chosen), choice)
     own = _own(spending.stored.compactions, choice)
-    by_key = {row.session.key: row.session for row in chosen}
     rows: dict[Key, list[UsageRow]] = {
         "project": found.projects,
         "agent": found.agents,
@@ -125,26 +124,21 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
         own=own,
         newest=[replace(one, title=show(one.title)) for one in own[:SHOWN_COMPACTIONS]],
         replayed=[
-            (
-                file_name_of(by_key[one.agent, one.source_id]),
-                show(by_key[one.agent, one.source_id].title),
-                one,
-            )
+            (file_name_of(session), show(session.title), one)
             for one in found.replayed
+            if (session := spending.native.get((one.agent, one.source_id)))
         ],
     )
 
 
-def _overview(spending: Spending, rows: Sequence[CountedAnswer]) -> Overview:
+def _overview(spending: Spending, rows: AnswerTable) -> Overview:
     """Return the sums; a session counts whole in what prompts held if one of its requests does."""
-    chosen = {row.session.key: row.session for row in rows}
+    chosen = {one.key for one in rows.sessions() if not one.is_stored}
     judged = [one for one in spending.judged if (one.agent, one.source_id) in chosen]
-    return overview(list(chosen.values()), rows, judged, spending.prices)
+    return overview(rows.sessions(), rows, judged, spending.prices)
 
 
-def _days(
-    spending: Spending, choice: Choice, chosen: Sequence[CountedAnswer]
-) -> Mapping[str, UsageSum]:
+def _days(spending: Spending, choice: Choice, chosen: AnswerTable) -> Mapping[str, UsageSum]:
     """Return what the chart shows by day: also what is around the days that were chosen in it."""
     around = replace(choice, since="", until="")
     if around.is_empty:
