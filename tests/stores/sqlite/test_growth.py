@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import random
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +98,31 @@ def test_a_session_is_found_and_a_page_is_read_in_as_many_steps_in_a_larger_stor
                 found[name] = read()
     grown = {name: steps[MANY][name] / (steps[FEW][name] + 1) for name in steps[FEW]}
     assert {name: rate for name, rate in grown.items() if rate > (2 if name in FLAT else 12)} == {}
+
+
+def test_what_a_session_had_is_taken_out_in_as_many_steps_of_a_larger_store(tmp_path: Path) -> None:
+    """The bodies of all others are not looked at, and of what is shared only one use is."""
+    steps: dict[int, int] = {}
+    for size in (FEW, MANY):
+        with counted() as read, open_store(tmp_path / f"{size}.db") as store:
+            fill(store, size)
+            read()
+            gone = store.erase(["made-00000077-x"], vacuum=False)
+            steps[size] = read()
+            assert (gone.messages, gone.bodies) == (1, 1)
+            assert store.health(deep=True).problems == ()
+    assert steps[MANY] < 2 * steps[FEW]
+
+
+def test_the_address_of_a_body_goes_with_it(tmp_path: Path) -> None:
+    """Or the next message of these bytes would be given a body that is not there."""
+    image = base64.b64encode(random.Random(3).randbytes(9_000))
+    with open_store(tmp_path / "one.db") as store:
+        for name in ("a", "b"):
+            store.create(NewSession(id=name), messages=[
+                NewMessage(body=b'"%b %b"' % (name.encode(), image), role="user", text=name)
+            ])  # fmt: skip
+        for name, addresses in (("a", 2), ("b", 0)):
+            store.erase([name])
+            with closing(sqlite3.connect(tmp_path / "one.db")) as file:
+                assert file.execute("SELECT count(*) FROM addresses").fetchone() == (addresses,)
