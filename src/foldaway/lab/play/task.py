@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -28,6 +28,38 @@ class Turn(Struct, frozen=True):
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+
+
+NeedKind = Literal["near", "rule", "id", "reversed", "changed"]
+"""How far a value was said before it is needed: just now, or long ago as a rule, as an id in a long
+output, in a decision that replaced an earlier one, or as something that was changed then."""
+
+
+class Need(Struct, frozen=True):
+    """A value that a move takes from what the player is shown, and from nowhere else."""
+
+    name: str
+    shape: str
+    """A regular expression; its first group that matched is the value."""
+    near: tuple[str, ...]
+    """Words that stand around it, `|` between other words for the same; with holes."""
+    guess: str
+    """What is taken if it is nowhere."""
+    kind: NeedKind = "near"
+    again: Call | None = None
+    """What shows it once more, with holes."""
+
+
+class Move(Struct, frozen=True):
+    """One step of a procedure: a call or words, with a hole such as `{order}` for each need."""
+
+    call: Call | None = None
+    text: str = ""
+    needs: tuple[Need, ...] = ()
+    """In order: the words of one may have holes that those before it fill."""
+    above: tuple[str, str] | None = None
+    """Two needs; `otherwise` is called unless the number of the first is above the second's."""
+    otherwise: Call | None = None
 
 
 class Goal(Struct, frozen=True):
@@ -69,6 +101,8 @@ class Task(Struct, frozen=True):
     """Makes a new world; what happened in one is unknown in another."""
     steps: int
     """How many requests it takes with everything in view."""
+    script: tuple[Move, ...] = ()
+    """The procedure, without a fact, for a player without a model."""
 
 
 class Request(Struct, frozen=True):
