@@ -15,8 +15,8 @@ from msgspec import Struct
 from tests.lab.play.playing import Message, Played, play
 from tests.testing.rows import each_row
 
-from foldaway.lab.play.scripted import Scripted, fill, find, texts_of
-from foldaway.lab.play.task import Call, Need, Request, Task, Turn
+from foldaway.lab.play.scripted import Scripted, find, texts_of
+from foldaway.lab.play.task import Call, Need, Request, Task, Turn, fill
 from foldaway.lab.play.tasks import FAMILIES, draw_tasks
 from foldaway.transcript import estimate_text
 

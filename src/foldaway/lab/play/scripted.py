@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from foldaway.lab.play.task import Call, Move, Need, Request, Task, Turn
+from foldaway.lab.play.task import Call, Move, Need, Request, Task, Turn, fill, fill_call
 
 SEARCH, RECALL = ("search_conversation", "query"), ("recall", "ref")
 """The tools, and their arguments, that reach what is out of the request."""
@@ -32,7 +32,6 @@ _CHANGED = re.compile(
     re.I,
 )
 """What says that a line is newer than others of its message."""
-_HOLE = re.compile(r"\{([a-z_]+)\}")
 _REFERENCE = re.compile(r"\b(?:[a-z]{1,4}-[0-9a-f]{6,}|m\d+)\b")
 
 
@@ -101,7 +100,7 @@ class Scripted:
                 return Call(self._recall[0], {self._recall[1]: references[made - 1]})
         if need.again is not None and need.name not in self._looked_again:
             self._looked_again.add(need.name)
-            return filled(need.again, values)
+            return fill_call(need.again, values)
         return None
 
 
@@ -111,24 +110,8 @@ def turn_of(move: Move, values: Mapping[str, str]) -> Turn:
     if move.above is not None:
         first, second = (_number(values[name]) for name in move.above)
         call = call if first > second else move.otherwise
-    calls = () if call is None else (filled(call, values),)
+    calls = () if call is None else (fill_call(call, values),)
     return Turn(text=fill(move.text, values), calls=calls)
-
-
-def filled(call: Call, values: Mapping[str, str]) -> Call:
-    """Return a call with its holes filled."""
-    return Call(
-        call.name,
-        {
-            name: fill(value, values) if isinstance(value, str) else value
-            for name, value in call.arguments.items()
-        },
-    )
-
-
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with its holes filled; what is no hole of a value stays."""
-    return _HOLE.sub(lambda hole: values.get(hole[1], hole[0]), text)
 
 
 def texts_of(request: Request) -> list[str]:
@@ -146,11 +129,12 @@ def _texts_in(content: Any) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
-        for part in content:
-            if isinstance(part, Mapping):
-                if part.get("type") == "tool_use":
-                    yield json.dumps(part.get("input"))
-                yield from _texts_in(part.get("text", part.get("content")))
+        for part in cast(list[Any], content):
+            if isinstance(part, dict):
+                fields = cast(dict[str, Any], part)
+                if fields.get("type") == "tool_use":
+                    yield json.dumps(fields.get("input"))
+                yield from _texts_in(fields.get("text", fields.get("content")))
 
 
 def find(texts: Sequence[str], shape: str, words: Sequence[str]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tomllib
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +13,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.lab.play.task import Call, Goal, Move, Tool
+from foldaway.lab.play.task import Call, Goal, Move, Need, Task, Tool, World, fill, holes_of
 
 MOST_PATIENCE = 2
 """How often the person asks to go on if a round ends before anything was done in it."""
@@ -25,31 +25,77 @@ class Round(Struct, frozen=True):
     """What the person asks for at once; `acts` are the tools of which one has to be called."""
 
     says: str
-    acts: frozenset[str] = frozenset()
+    acts: Collection[str] = ()
 
 
 class Aim(Struct, frozen=True):
-    """What a tool has to be called with: for this key, these values."""
+    """With what a tool has to be called for something; `is_part`: it may say more than that."""
 
-    name: str
-    tool: str
-    key: tuple[str, str]
-    """An argument and its value; a call with another one has another aim, or none."""
     must: Mapping[str, str]
     is_part: bool = False
-    """The values only have to be part of what is given."""
 
 
 class Story:
     """A task while it is drawn: what the person says, the procedure, and what has to be true."""
 
-    def __init__(self) -> None:
+    def __init__(self, family: str) -> None:
         """Start with nothing asked."""
+        self.family = family
         self.rounds: list[Round] = []
         self.script: list[Move] = []
-        self.aims: list[Aim] = []
+        self.aims: dict[tuple[str, str], Aim] = {}
+        """What has to be done, by tool and by what it is done to."""
 
-    def procedure(self) -> tuple[Move, ...]:
+    def want(self, tool: str, *, is_part: bool = False, **arguments: str) -> None:
+        """Add what has to be done: the first argument says to what."""
+        (_, key), *must = arguments.items()
+        self.aims[tool, key] = Aim(dict(must), is_part)
+
+    def move(
+        self,
+        line: str,
+        text: str = "",
+        *,
+        otherwise: str = "",
+        above: tuple[str, str] | None = None,
+        long: Mapping[str, str] | None = None,
+        near: Collection[str] = (),
+        words: Mapping[str, str] | None = None,
+    ) -> Move:
+        """Return a move from a line such as `refund order={order}`, with the needs of its holes.
+
+        `long` has arguments with spaces, `words` what the key words of needs are, and `near` the
+        needs that are not far this time.
+        """
+        call, other = (_call_of(one, long) for one in (line, otherwise))
+        needs: dict[str, Need] = {}
+
+        def add(texts: Iterable[object]) -> None:
+            for name in holes_of("\n".join(map(str, texts))):
+                if name not in needs:
+                    need = _need(self.family, name, words or {})
+                    add((*need.near, *(need.again.arguments.values() if need.again else ())))
+                    needs[name] = replace(need, kind="near") if name in near else need
+
+        for one in (call, other):
+            add(one.arguments.values() if one else ())
+        add(f"{{{name}}}" for name in above or ())
+        return Move(call, text, tuple(needs.values()), above, other)
+
+    def task(self, seed: int, number: int, start: Callable[[], World], **words: str) -> Task:
+        """Return the task, once all of it is drawn."""
+        return Task(
+            family=self.family,
+            name=f"{self.family}-{seed}-{number}",
+            system=vocabulary()[self.family]["system"].format(**words),
+            tools=tools_of(self.family),
+            opening=self.rounds[0].says,
+            start=start,
+            steps=len(self.script),
+            script=self._procedure(),
+        )
+
+    def _procedure(self) -> tuple[Move, ...]:
         """Return the script; a fact that is needed again is no longer far, as it was used."""
         used: set[tuple[str, ...]] = set()
         moves: list[Move] = []
@@ -61,6 +107,29 @@ class Story:
             used |= {(one.shape, *one.near) for one in needs if one.kind != "near"}
             moves.append(replace(move, needs=needs))
         return tuple(moves)
+
+
+def _call_of(line: str, long: Mapping[str, str] | None) -> Call | None:
+    """Return the call of a line; none for an empty one."""
+    if not line:
+        return None
+    tool, *parts = line.split(" ")
+    pairs = (part.split("=", 1) for part in parts)
+    given = {name: int(value) if value.isdigit() else value for name, value in pairs}
+    return Call(tool, given | dict(long or {}))
+
+
+def _need(family: str, name: str, words: Mapping[str, str]) -> Need:
+    """Return a need of a family."""
+    one = vocabulary()[family]["needs"][name]
+    return Need(
+        name,
+        one["shape"],
+        tuple(fill(word, words) for word in one["near"]),
+        one["guess"],
+        one.get("kind", "near"),
+        _call_of(fill(one.get("again", ""), words), None),
+    )
 
 
 class Draw(random.Random):
@@ -115,21 +184,18 @@ class Stage:
     A tool without a method books what it is called with.
     """
 
-    def __init__(self, family: str, story: Story) -> None:
+    def __init__(self, story: Story) -> None:
         """Start before the first call; the first round has been said."""
         self.wrong = 0
         self.round = 0
         self.booked: dict[tuple[str, str], Mapping[str, str]] = {}
-        """The last call of a tool for a key."""
+        """The last call of a tool for something."""
         self.known: Mapping[str, Container[str]] = {}
         """The values that some arguments can have."""
-        self._tools = {tool.name: tool for tool in tools_of(family)}
-        self._words: Mapping[str, Any] = vocabulary()[family]
-        self._aims = {(aim.tool, aim.key): aim for aim in story.aims}
-        self._met = {aim.name: False for aim in story.aims}
-        self._rounds = story.rounds
+        self._story = story
+        self._tools = {tool.name: tool for tool in tools_of(story.family)}
+        self._met = dict.fromkeys(story.aims, False)
         self._patience = MOST_PATIENCE
-        self._called: set[str] = set()
 
     def call(self, call: Call) -> str:
         """Return the result of a call; what is wrong with its form is a result too."""
@@ -139,7 +205,8 @@ class Stage:
         fault = fault_of(tool, call.arguments)
         if fault:
             return f"Error: {tool.name}: {fault}"
-        self._called.add(tool.name)
+        if tool.name in self._story.rounds[self.round].acts:
+            self._patience = 0
         does = getattr(self, f"do_{tool.name}", None)
         for name, value in call.arguments.items():
             if value not in self.known.get(name, (value,)):
@@ -150,19 +217,19 @@ class Stage:
     def hear(self, text: str) -> str | None:
         """Return the next round, or ask to go on if nothing was done in this one."""
         del text
-        acts = self._rounds[self.round].acts
-        if acts and not acts & self._called and self._patience:
+        rounds = self._story.rounds
+        if rounds[self.round].acts and self._patience:
             self._patience -= 1
             return "I don't see it done yet. Please go on, and tell me once it is."
-        self._patience, self._called = MOST_PATIENCE, set()
-        if self.round + 1 >= len(self._rounds):
+        self._patience = MOST_PATIENCE
+        if self.round + 1 >= len(rounds):
             return None
         self.round += 1
-        return self._rounds[self.round].says
+        return rounds[self.round].says
 
     def goals(self) -> Sequence[Goal]:
         """Return the aims, and whether each is met."""
-        return [Goal(name, is_met) for name, is_met in self._met.items()]
+        return [Goal(f"{tool} {key}", is_met) for (tool, key), is_met in self._met.items()]
 
     def extra(self, tool: str, key: str) -> Mapping[str, str]:
         """Return what the result of a booking says beyond its arguments."""
@@ -171,21 +238,21 @@ class Stage:
 
     def _book(self, tool: str, arguments: Mapping[str, str]) -> str:
         """Book a call, and compare it with the aims: what none of them asks for is wrong."""
-        words = self._words["tools"][tool]
-        first = next(iter(words["arguments"]))
-        key = (first, arguments[first])
-        aim, may_repeat = self._aims.get((tool, key)), words.get("may_repeat", False)
+        words = vocabulary()[self._story.family]["tools"][tool]
+        key = arguments[next(iter(words["arguments"]))]
+        aim, may_repeat = self._story.aims.get((tool, key)), words.get("may_repeat", False)
         if aim is not None:
-            is_right = (may_repeat or not self._met[aim.name]) and all(
+            was_met = self._met[tool, key]
+            is_right = (may_repeat or not was_met) and all(
                 _is_same(arguments.get(name, ""), value, aim.is_part)
                 for name, value in aim.must.items()
             )
-            self._met[aim.name] = is_right or (self._met[aim.name] and may_repeat)
+            self._met[tool, key] = is_right or (was_met and may_repeat)
             self.wrong += not is_right
         else:
             self.wrong += not words.get("is_free", False)
-        self.booked[tool, key[1]] = arguments
-        return words["books"].format(**arguments, **self.extra(tool, key[1]))
+        self.booked[tool, key] = arguments
+        return words["books"].format(**arguments, **self.extra(tool, key))
 
 
 def tools_of(family: str) -> tuple[Tool, ...]:

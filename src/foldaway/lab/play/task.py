@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
@@ -113,8 +114,32 @@ class Request(Struct, frozen=True):
 
 
 class Player(Protocol):
-    """Whoever decides the next turn, by the request alone."""
+    """Who decides the next turn, by the request alone."""
 
     def act(self, request: Request) -> Turn:
         """Return what to do next."""
         ...
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with its holes filled; a hole without a value stays."""
+    return _HOLE.sub(lambda hole: values.get(hole[1], hole[0]), text)
+
+
+def fill_call(call: Call, values: Mapping[str, str]) -> Call:
+    """Return a call with its holes filled."""
+    return Call(
+        call.name,
+        {
+            name: fill(value, values) if isinstance(value, str) else value
+            for name, value in call.arguments.items()
+        },
+    )
+
+
+_HOLE = re.compile(r"\{([a-z_]+)\}")
+
+
+def holes_of(text: str) -> list[str]:
+    """Return the names of the holes of a text."""
+    return _HOLE.findall(text)
