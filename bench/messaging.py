@@ -129,12 +129,18 @@ class Chat(Struct):
 
 
 class Host:
-    """Processes of the example, each on a port; one that is killed is started again."""
+    """Processes of the example, each on a port; one that is killed is started again.
 
-    def __init__(self, processes: int, environment: dict[str, str]) -> None:
+    Another `command` forks a process for each port that comes on its standard input, too.
+    """
+
+    def __init__(
+        self, processes: int, environment: dict[str, str], *command: str, errors: int | None = None
+    ) -> None:
         self._forking = subprocess.Popen(
-            [sys.executable, __file__, "--fork-hosts"], env={**os.environ, **environment},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [sys.executable, *(command or (__file__, "--fork-hosts"))],
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
         )  # fmt: skip
         self.ports = [_free_port() for _ in range(processes)]
         self._running = {port: self._start(port) for port in self.ports}
@@ -160,6 +166,10 @@ class Host:
     def start(self, port: int) -> None:
         with self._lock:
             self._running[port] = self._start(port)
+
+    def process(self, port: int) -> int:
+        """Return the process on a port."""
+        return self._running[port]
 
     @property
     def running(self) -> list[int]:

@@ -52,6 +52,16 @@ def store(folder: Path) -> Iterator[Store]:
         yield opened
 
 
+def test_a_store_that_is_only_read_is_brought_up_to_date_first(
+    folder: Path, expected: list[dict[str, Any]]
+) -> None:
+    """Whoever looks at sessions after an update has no other command to give before."""
+    with open_store(folder / "store.db", read_only=True) as store:
+        for row in expected:
+            assert store.session(row["id"]).title == row["title"]
+        assert store.health(deep=True).problems == ()
+
+
 def digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 

@@ -40,6 +40,7 @@ from foldaway.stores.sqlite.opening import (
     PATIENCE_SECONDS,
     check_readable,
     connect,
+    is_older,
     make_ready,
     named,
     newest,
@@ -75,6 +76,9 @@ def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> Sqli
                 )
             connection = connect(path, read_only=True)
             try:
+                if is_older(connection):
+                    with suppress(StoreUnavailable):  # whose file it is says the check
+                        make_ready(path)
                 check_readable(connection, path)
             finally:
                 connection.close()
