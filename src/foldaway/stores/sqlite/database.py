@@ -229,6 +229,9 @@ class SqliteDatabase:
         found = [str(row[0]) for row in rows]
         return () if found == ["ok"] else tuple(found)
 
+    def analyze(self) -> None:
+        """Do nothing: plans are by the order of the columns."""
+
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
         """Write indexes and file again: a deleted word stays in its index until that is merged."""
         if self.read_only:
