@@ -4,6 +4,7 @@
     python bench/many_gateways.py --gateways 3 --conversations 60 --seconds 20 --pause 5
     python bench/many_gateways.py --route any                 each request to any of the gateways
     python bench/many_gateways.py --kilobytes 200             larger requests
+    python bench/many_gateways.py --runs steps --conversations 100    CPU by what a request meets
     python bench/many_gateways.py --json FILE                 the figures as JSON too
 
 Three runs with the same load: through bare relays, as many as there are gateways; through gateways
@@ -67,6 +68,12 @@ MARK = re.compile(r"^<(\d+):(\d+)> ")
 REFERENCE = re.compile(r"fa-[0-9a-f]{10}")
 PATIENCE_SECONDS = 240.0
 """For the last answers, when the time is over."""
+SETTLE_SECONDS = 1.0
+"""Without CPU time, after which a gateway has written down what it was asked."""
+STEPS = ("its first request", "the next, nothing is due", "a compaction", "after it", "after it",
+         "from another gateway", "after it")  # fmt: skip
+"""What the requests of a conversation meet one after the other; before the sixth the gateway is
+killed and started again."""
 END_SECONDS = 60.0
 """For gateways to write down what they know."""
 
@@ -221,6 +228,14 @@ class Gateways:
             self._host.kill(port)
             starting.create_task(asyncio.to_thread(self._host.start, port))
 
+    def settle(self) -> float:
+        """Wait until nothing is done behind answers; return the CPU seconds that were taken."""
+        used = -1.0
+        while used != (used := self.cpu_seconds()):
+            time.sleep(SETTLE_SECONDS)
+            self.look()
+        return used
+
     def end(self) -> Counter[str]:
         """Have all end; return what they logged, by the name of the event."""
         self.look()
@@ -319,10 +334,8 @@ class Load:
 
     async def run(self, each_second: Callable[[], None]) -> None:
         """Talk until the time is over and every conversation has asked once more."""
-        async with aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=60)
-        ) as client:
-            await asyncio.gather(*(self._up(client, url) for url in self._urls))
+        async with self.client() as client:
+            await self.up(client)
             self.until = time.monotonic() + self._asked.seconds
             talking = [asyncio.create_task(self._talk(client, talk)) for talk in self.talks]
             ends = self.until + self._asked.pause + PATIENCE_SECONDS
@@ -342,6 +355,26 @@ class Load:
             f"{talking} conversations at it ", end="", file=sys.stderr,
         )  # fmt: skip
 
+    def client(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=60)
+        )
+
+    async def ask_all(self, client: aiohttp.ClientSession, more: int) -> None:
+        """Let each conversation ask once with so many messages more, four at a time."""
+        pick, turns = random.Random(self._asked.seed), asyncio.Semaphore(4)
+
+        async def one(talk: Talk) -> None:
+            async with turns:
+                talk.grow(more)
+                await self._ask(client, talk, pick)
+
+        await asyncio.gather(*map(one, self.talks))
+
+    async def up(self, client: aiohttp.ClientSession) -> None:
+        """Wait until all gateways listen."""
+        await asyncio.gather(*(self._up(client, url) for url in self._urls))
+
     async def _up(self, client: aiohttp.ClientSession, url: str) -> None:
         while True:
             with contextlib.suppress(aiohttp.ClientError):
@@ -360,7 +393,7 @@ class Load:
                 return
             talk.grow(2)
             pause, left = self._asked.pause, self.until - time.monotonic()
-            if is_last := left < pause / 2:
+            if is_last := left < pause:
                 await asyncio.sleep(max(left, 0) + pick.uniform(0, pause))
             else:
                 await asyncio.sleep(pick.uniform(0.5, 1.5) * pause)
@@ -460,6 +493,48 @@ class Run:
             "MB a thousand conversations": round((last - first) / each * 1e3),
         }  # fmt: skip
 
+    def steps(self, server: PostgresServer) -> dict[str, Any]:
+        """Return the CPU time of one gateway and of PostgreSQL by what a request meets."""
+        with ExitStack() as stack:
+            home = stack.enter_context(tempfile.TemporaryDirectory())
+            url = stack.enter_context(postgres_database(server.url()))
+            foldaway.open_store(url).close()
+            self._asked.gateways = 1
+            gateways = Gateways(self._asked, self._provider, url, home)
+            stack.callback(gateways.close)
+            return asyncio.run(self._steps(gateways, Database(server)))
+
+    async def _steps(self, gateways: Gateways, database: Database) -> dict[str, Any]:
+        load = Load(self._asked, gateways.urls)
+        spent: dict[str, list[tuple[float, float]]] = {}
+        memory: tuple[float, float] = 0.0, 0.0
+        async with load.client() as client:
+            await load.up(client)
+            gateways.look()
+            for step, name in enumerate(STEPS):
+                if name == "from another gateway":
+                    memory = gateways.megabytes()
+                    async with asyncio.TaskGroup() as starting:
+                        gateways.replace(random.Random(1), starting)
+                    await load.up(client)
+                began, began_database = gateways.settle(), database.cpu_seconds()
+                await load.ask_all(client, AT_START if step == 0 else 2)
+                took = gateways.settle() - began
+                spent.setdefault(name, []).append((took, database.cpu_seconds() - began_database))
+        each = self._asked.conversations
+        first, last = memory
+        rows = {
+            f"CPU ms, gateway and PostgreSQL: {name}": [
+                round(sum(took) / len(took) / each * 1e3, 1) for took in zip(*found, strict=True)
+            ]
+            for name, found in spent.items()
+        }
+        held = {
+            "MB at the start": round(first),
+            "MB a thousand": round((last - first) / each * 1e3),
+        }
+        return {**rows, **held, "answers said": dict(load.notes.most_common())}
+
     async def _run(
         self, load: Load, gateways: Gateways, database: Database, *, kills: bool
     ) -> None:
@@ -544,7 +619,7 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=1.0, help="seconds between two kills")
     parser.add_argument("--kilobytes", type=int, default=36, help="that fill a window")
     parser.add_argument("--route", choices=("hash", "any"), default="hash")
-    parser.add_argument("--runs", nargs="+", choices=("relay", "no kills", "kills"))
+    parser.add_argument("--runs", nargs="+", choices=("relay", "no kills", "kills", "steps"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="a file for the figures")
     parser.add_argument("--role", choices=("provider", "gateways"), help=argparse.SUPPRESS)
@@ -568,8 +643,13 @@ def _measure(asked: argparse.Namespace) -> int:
     with postgres_server() as server, process(*role) as (provider, _):
         run = Run(asked, provider)
         for name in asked.runs or ("relay", "no kills", "kills"):
-            is_relay = name == "relay"
-            found[name] = run.relays() if is_relay else run.gateways(server, kills=name == "kills")
+            match name:
+                case "relay":
+                    found[name] = run.relays()
+                case "steps":
+                    found[name] = run.steps(server)
+                case _:
+                    found[name] = run.gateways(server, kills=name == "kills")
             print(f"\n== {name}: {asked.conversations} conversations, {asked.gateways} processes")
             for key, value in found[name].items():
                 print(f"{key:46} {value}", flush=True)
