@@ -32,8 +32,6 @@ CLEARS_AT_LEAST = 20_000
 TAIL_FROM, TAIL_SHARE = 0.50, 0.15
 """Shares of the window: from where on the oldest messages are dropped, as ours and Hermes by their
 thresholds; and what is left then, as much as a compaction of ours leaves at most."""
-SUMMARY_FROM = 0.80
-"""Of the window; chosen, about where agents with a summary by their model begin."""
 
 
 class LiveContext:

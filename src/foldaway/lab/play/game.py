@@ -64,11 +64,11 @@ def play(strategy: str, task: Task, player: Player, context: LiveContext) -> Pla
     game, why = _Game(task, context), ""
     ending: Ending = "out of steps"
     while game.steps < MOST_STEPS * task.steps:
-        request = game.prepare()
-        if context.prompt.tokens > context.terms.context_length:
-            ending = "did not fit"
-            break
         try:
+            request = game.prepare()
+            if context.prompt.tokens > context.terms.context_length:
+                ending = "did not fit"
+                break
             turn = player.act(request)
         except PlayerUnreachable as error:
             ending, why = "no answer", str(error)
@@ -146,7 +146,7 @@ class _Game:
 def as_message(turn: Turn, step: int) -> Wire:
     """Return a turn as the message of an agent; ids of calls are its step and their place."""
     if not turn.calls:
-        return {"role": "assistant", "content": turn.text}
+        return {"role": "assistant", "content": turn.text or "(no words)"}
     return {
         "role": "assistant",
         "content": turn.text or None,
