@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, cast
 
+import ahocorasick_rs
 import msgspec
 from msgspec.structs import replace
 
@@ -31,6 +32,10 @@ ERASED: Final = "[erased]"
 """What is in the place of words that were taken out."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _MEANT = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_LETTERS = re.compile(r"[^\W_]+")
+_NEEDED_WORDS = 3
+_ODD_LETTER = re.compile(r"\\u(?:00[3-7]|00df|01(?:30|49|7f|f0)|1e9|212[ab]|fb0)", re.IGNORECASE)
+"""An escape of a letter or digit of ASCII, or of what is folded to one."""
 _NESTED = 4
 """How often JSON is looked for in texts of JSON: a call's arguments are one level, and what an
 agent writes into a file by such a call another one."""
@@ -64,8 +69,38 @@ class Words:
         return set(self._find(data))
 
     def _find(self, data: bytes) -> Iterator[str]:
-        for reading in _read_folded(data.decode("utf-8", "replace")):
-            yield from (text for text in self.texts if text in reading)
+        spelled = data.decode("utf-8", "replace")
+        if texts := self._possible(spelled):
+            for reading in _read_folded(spelled):
+                yield from (text for text in texts if text in reading)
+
+    def _possible(self, spelled: str) -> Sequence[str]:
+        """Return those whose longest words are all there, in whatever order: far cheaper than to
+        read a text in every way, and no reading has a word that is not there without its signs.
+        """
+        if "\\u" in spelled and (not self._are_ascii or _ODD_LETTER.search(spelled)):
+            return self.texts
+        words = _fold_case(spelled).replace("\\", "")
+        there = {found[0] for found in self._automaton.find_matches_as_indexes(words, True)}
+        return [text for text, needed in self._needed.items() if needed <= there]
+
+    @cached_property
+    def _are_ascii(self) -> bool:
+        return all(word.isascii() for word in self._words)
+
+    @cached_property
+    def _needed(self) -> dict[str, set[int]]:
+        """What must be there of each text: the numbers of its longest words."""
+        number = {word: at for at, word in enumerate(self._words)}
+        return {text: {number[word] for word in _longest_words(text)} for text in self.texts}
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return list(dict.fromkeys(word for text in self.texts for word in _longest_words(text)))
+
+    @cached_property
+    def _automaton(self) -> ahocorasick_rs.AhoCorasick:
+        return ahocorasick_rs.AhoCorasick(self._words)
 
     def mend(self, data: bytes) -> bytes:
         """Return JSON with `ERASED` in their place."""
@@ -127,9 +162,18 @@ def _as_bytes(text: str) -> set[bytes]:
 
 def fold(text: str) -> str:
     """Return a text, letter case aside, with single blanks."""
+    return " ".join(_fold_case(text).split())
+
+
+def _fold_case(text: str) -> str:
+    """Return a text, letter case aside."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).casefold()
-    return " ".join(text.lower().split())
+    return text.lower()
+
+
+def _longest_words(text: str) -> list[str]:
+    return sorted(set(_LETTERS.findall(text)), key=len)[-_NEEDED_WORDS:]
 
 
 def _read_folded(text: str) -> Iterator[str]:

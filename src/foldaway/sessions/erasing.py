@@ -202,20 +202,17 @@ def erase_words(
 
 
 def _plan(store: Store, person: str, project: str | Path | None, given: Words, tell: Tell) -> _Plan:
-    infos = {info.id: info for info in store.all_sessions(SessionFilter(kind="any"))}
     folders = (
-        ()
-        if project is None
-        else Project.at(Path(project).expanduser()).pick({info.cwd for info in infos.values()})
+        () if project is None else Project.at(Path(project).expanduser()).pick(set(store.folders()))
     )
     named = [
         info.id
-        for info in infos.values()
+        for info in store.all_sessions(SessionFilter(kind="any"))
         if info.cwd in folders or (person and _is_of(person, info))
     ]
     whole = store.descendants(sorted(named))
     lines, own = _Lines(), _Lines()
-    for info in (infos[name] for name in whole if name in infos):
+    for info, _ in store.leaves(whole).values():
         lines.take(store, info, everybody=info.cwd in folders)
     pieces: dict[tuple[object, ...], HeldPiece] = {}
     why: dict[tuple[str, int], Why] = {}
@@ -242,7 +239,7 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     for piece in authored:
         own.add(store, piece)
     roots = {piece.root_id for piece in authored}
-    joined = _joined_roots(infos, {piece.session_id for piece in authored})
+    joined = _joined_roots(store, {piece.session_id for piece in authored})
 
     def quotes(piece: HeldPiece) -> bool:
         is_joined = piece.root_id in joined and piece.kind == "message" and is_by_user(piece.data)
@@ -260,16 +257,18 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     )
 
 
-def _joined_roots(infos: Mapping[str, SessionInfo], authored: set[str]) -> set[str]:
+def _joined_roots(store: Store, authored: set[str]) -> set[str]:
     """Return the roots of conversations whose inbox has messages of a person: what waits there
     together becomes one message, under the name of its first author.
     """
+    known = (info for info, _ in store.leaves(sorted(authored)).values())
     keys = {
-        infos[name].source_id.removeprefix(INBOX)
-        for name in authored
-        if name in infos and infos[name].source_id.startswith(INBOX)
+        info.source_id.removeprefix(INBOX) for info in known if info.source_id.startswith(INBOX)
     }
-    return {info.root_id for info in infos.values() if info.source_id in keys}
+    if not keys:
+        return set()
+    everything = store.all_sessions(SessionFilter(kind="any"))
+    return {info.root_id for info in everything if info.source_id in keys}
 
 
 def _is_of(person: str, info: SessionInfo) -> bool:

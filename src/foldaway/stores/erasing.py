@@ -147,7 +147,8 @@ def descendants(space: Space, tx: Statements, ids: Iterable[str]) -> tuple[str, 
     """Return sessions and all that came from them, in whatever way."""
     children: dict[str, list[str]] = {}
     for name, parent in tx.rows(
-        "SELECT id, parent FROM sessions WHERE tenant = ? ORDER BY id", (space.tenant,)
+        "SELECT id, parent FROM sessions WHERE tenant = ? AND parent <> '' ORDER BY id",
+        (space.tenant,),
     ):
         children.setdefault(str(parent), []).append(str(name))
     found = dict.fromkeys(ids)
