@@ -51,7 +51,7 @@ def main() -> None:
         repair = ("repair", "examples/broken-chat.json", "-o", out)
         picture("repair", *repair, hide=(out, "mended.json"))
         small = os.path.join(scratch, "small.json")
-        compact = ("compact", "examples/session.json.gz", "-o", small, "--target-tokens", "12000")
+        compact = ("compact", "examples/session.json.gz", "-o", small, "--context-length", "64000")
         picture("compact", *compact, hide=(small, "small.json"))
         picture("inspect", "inspect", "examples/session.json.gz")
         home = Path(scratch, "home")

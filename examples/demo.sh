@@ -23,7 +23,7 @@ for name in broken-chat broken-anthropic; do
   [ "$status" -eq 0 ]
 done
 
-step compress examples/session.json.gz -o "$out/small.json" --target-tokens 12000
+step compact examples/session.json.gz -o "$out/small.json" --context-length 64000
 [ "$status" -eq 0 ]
 step check "$out/small.json"
 [ "$status" -eq 0 ]
@@ -45,7 +45,7 @@ step import "$out/session.json"
 step search "cannot use" --most 2
 [ "$status" -eq 0 ]
 session=$("$foldaway" sessions list --json | grep -o '"session":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
-step sessions compact "$session" --context-length 64000
+step compact "$session" --context-length 64000
 [ "$status" -eq 0 ]
 "$foldaway" sessions export "$session" --view > "$out/view.jsonl"
 reference=$(grep -oE '\[(in part|left out): fa-[0-9a-f]+' "$out/view.jsonl" | head -n 1 | sed 's/.* //')

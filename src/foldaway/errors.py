@@ -214,7 +214,7 @@ class MissingExtra(FoldawayError):
     def __init__(self, extra: str, purpose: str) -> None:
         self.extra = extra
         self.purpose = purpose
-        super().__init__(f"{purpose} needs an optional package; install foldaway[{extra}]")
+        super().__init__(f"{purpose} needs an optional package: pip install 'foldaway[{extra}]'")
 
 
 class ExactCountingUnavailable(FoldawayError):

@@ -96,6 +96,10 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+PATIENCE = 120_000
+"""Milliseconds that a page has for what it does, also on a busy machine."""
+
+
 class Visitor:
     """A browser that was let in, and what must not happen in it."""
 
@@ -121,6 +125,7 @@ class Visitor:
             viewport={"width": width, "height": height}, color_scheme=theme,
             storage_state=self.state, reduced_motion="reduce",
         )  # fmt: skip
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.on("pageerror", lambda error: self.wrong.append(f"{path}: {error}"))
         page.on("console", lambda said: said.type == "error" and self.wrong.append(said.text))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import DATA, Visitor, opened
+from tests.browser.conftest import DATA, PATIENCE, Visitor, opened
 from tests.browser.test_pages import press
 
 from foldaway.gateway.inspector.message_fates import fates
@@ -42,7 +42,7 @@ def spent(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[V
 def overview(visitor: Visitor, size: str, theme: str = "light") -> Any:
     """Return the overview when all is read and replayed."""
     page = visitor.page("/inspector", size=size, theme=theme)
-    expect(page.locator("#progress")).to_have_count(0, timeout=60_000)
+    expect(page.locator("#progress")).to_have_count(0, timeout=PATIENCE)
     page.wait_for_selector("#chart canvas")
     return page
 

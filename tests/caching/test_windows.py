@@ -45,7 +45,7 @@ def test_where_the_package_is_missing_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(MissingExtra.__name__)
-    assert "install foldaway[prices]" in done.stdout
+    assert "pip install 'foldaway[prices]'" in done.stdout
 
 
 @pytest.mark.slow

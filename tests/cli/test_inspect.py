@@ -68,6 +68,14 @@ def test_the_longest_messages_have_place_role_and_tool(foldaway: Any, put: Any) 
     assert row["longest"][0]["tokens"] > row["longest"][1]["tokens"] > 0
 
 
+def test_a_place_stands_on_one_line_where_no_tool_is_named(foldaway: Any, put: Any) -> None:
+    """A column with nothing in it takes no room from the others."""
+    talk = [{"role": "user", "content": "hello there"}, {"role": "assistant", "content": "hi"}]
+    seen = foldaway("inspect", put("s.json", talk))
+    assert "m0  user" in seen.text
+    assert "m1  assistant" in seen.text
+
+
 def test_a_result_is_a_tools_message_whoever_sends_it(foldaway: Any, put: Any) -> None:
     """Anthropic's results come in messages of the user; they are no words of his."""
     use = {"type": "tool_use", "id": "c1", "name": "Read", "input": {}}

@@ -126,7 +126,7 @@ def test_undo_gives_the_file_back(foldaway: Any, source: Path, out: Path) -> Non
     assert not Path(f"{out}.originals.jsonl").exists()
     again = foldaway("undo", out)
     assert again.code == 2
-    assert "nothing to undo" in again.err
+    assert "no compaction to go back to" in again.err
 
 
 def test_undo_of_a_file_is_told_to_programs(foldaway: Any, source: Path, out: Path) -> None:
@@ -192,7 +192,7 @@ def test_what_was_not_compressed_cannot_be_undone_and_is_told_so(
     """Not that some file does not exist, which nobody named."""
     got = foldaway("undo", source)
     assert got.code == 2
-    assert "nothing to undo" in got.err
+    assert "no compaction to go back to" in got.err
     assert "--originals" in got.err
 
 

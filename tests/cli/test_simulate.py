@@ -86,7 +86,7 @@ def test_without_matplotlib_a_plot_names_the_extra(
     target, file = tmp_path / "costs.svg", put("a.json", session(4))
     seen = foldaway("simulate", file, *ARGUMENTS, "--plot", target)
     assert seen.code == 2
-    assert "install foldaway[lab]" in seen.err
+    assert "pip install 'foldaway[lab]'" in seen.err
     assert len(seen.err.splitlines()) == 1
     assert not target.exists()
     assert foldaway("simulate", file, *ARGUMENTS).code == 0

@@ -165,7 +165,10 @@ def test_without_ray_the_engine_is_one_sentence_that_names_the_extra(
     seen = foldaway("trajectories", "compress", runs, "-o", out, "--target-tokens", 900,
                     "--engine", "ray")  # fmt: skip
     assert (seen.code, seen.out, out.exists()) == (2, b"", False)
-    assert seen.err == "foldaway: --engine ray needs an optional package; install foldaway[ray]\n"
+    assert (
+        seen.err
+        == "foldaway: --engine ray needs an optional package: pip install 'foldaway[ray]'\n"
+    )
 
 
 def _start(

@@ -220,7 +220,7 @@ def test_without_the_grammar_of_bash_a_run_names_the_extra(
     out = tmp_path / "out"
     assert foldaway(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out)]) == 2
     said = capsys.readouterr().err
-    assert "install foldaway[lab]" in said
+    assert "pip install 'foldaway[lab]'" in said
     assert said.count("\n") == 1
     assert not out.exists()
 

@@ -51,6 +51,22 @@ def test_a_substring_is_found_whether_the_index_is_complete_or_not(
     assert store.health().unindexed == 0
 
 
+@pytest.mark.parametrize("query", ["的", "的一"])
+def test_a_character_of_many_old_messages_is_found(
+    store: Store, session_id: str, query: str
+) -> None:
+    """Also where it is too common to be counted, and none of the newest messages has it."""
+    old = [
+        said("".join(f"的一{chr(0x4E00 + 250 * number + at)}" for at in range(250)))
+        for number in range(24)
+    ]
+    store.append(session_id, [*old, *(said(f"later {number}") for number in range(1_100))])
+    store.complete_index()
+    hits = found(store, query)
+    assert len(hits) > 10
+    assert all(position < len(old) for _, position in hits)
+
+
 def test_completing_the_index_goes_in_steps(store: Store, session_id: str) -> None:
     """At most so many at a time, until none is left."""
     store.append(session_id, [said(f"message number {number}") for number in range(10)])

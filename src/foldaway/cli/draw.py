@@ -277,9 +277,9 @@ class Picture:
 
 
 def _fit(columns: str, lines: Sequence[Sequence[Text]], room: int) -> dict[int, int]:
-    """Return the columns of a table that there is room for, each with its width."""
+    """Return the columns that are not empty and that there is room for, each with its width."""
     wide = [max((line[at].cell_len for line in lines), default=0) for at in range(len(columns))]
-    given = dict(enumerate(wide))
+    given = {at: width for at, width in enumerate(wide) if width}
 
     def limit(kinds: str, least: int) -> None:
         for at in [at for at in given if columns[at] in kinds]:

@@ -25,6 +25,7 @@ from foldaway.cli.inputs import (
     print_json,
     usage_error,
 )
+from foldaway.cli.lab_play import play, score_bar
 from foldaway.cli.settings import prices_for
 from foldaway.errors import NotReadable
 from foldaway.lab import (
@@ -40,8 +41,6 @@ LEAST_TOKENS = 1_500
 """Shorter sessions end before a compaction would come."""
 SHOWN_PROBLEMS = 5
 """Files that could not be read that are listed."""
-BAR_COLUMNS = 8
-"""The width of the bar of a score of 1; the table has ten more columns."""
 WIDE_COLUMNS = 270
 """Columns that all scores with their intervals need; a narrower terminal wraps them."""
 _SUMMARIZER = "Also try Foldaway with this summarizer: openai:MODEL, anthropic:MODEL …"
@@ -55,13 +54,17 @@ def lab() -> None:
 
     Recorded sessions are cut at a point where they continued. Each strategy sees what was before
     and gets a share of its tokens; what the agent used afterwards is the ground truth. No model is
-    called, and nothing is sent.
+    called, and nothing is sent. `play` lets an agent solve tasks with what each strategy leaves.
 
     \b
     foldaway lab run ~/.claude/projects -o lab
     foldaway lab show lab
     foldaway lab gate lab --baseline before/summary.json
+    foldaway lab play
     """
+
+
+lab.add_command(play)
 
 
 @lab.command()
@@ -248,7 +251,7 @@ def show_run(found: RunText, *, wide: bool = False) -> None:
         rows: list[tuple[Piece, ...]] = []
         for row in table.rows:
             name = (row.strategy, "bold green" if row.is_ours else "")
-            bar = () if wide else (_bar(picture, row.bound),)
+            bar = () if wide else (score_bar(picture, row.bound),)
             rows.append((name, *bar, *row.cells, (row.faults, "red")))
         names = ("", *(() if wide else ("",)), *found.columns, "faults")
         picture.table(f"{'l' if wide else 'lb'}{kinds}f", rows, names=names)
@@ -257,10 +260,3 @@ def show_run(found: RunText, *, wide: bool = False) -> None:
     picture.blank()
     for name, says in found.legend:
         picture.paragraph((f"{name}: ", "bold dim"), (says, "dim"), indent=2)
-
-
-def _bar(picture: Picture, bound: float | None) -> str:
-    if bound is None:
-        return ""
-    full = round(bound * BAR_COLUMNS)
-    return picture.block * full + picture.shade * (BAR_COLUMNS - full)

@@ -37,7 +37,7 @@ def undo_newest_of(
         raise error.at(label(file)) from None
     if originals is None and not os.path.exists(held):
         raise NotReadable(
-            f"there is nothing to undo; no {label(held)} is next to it",
+            f"no compaction to go back to: no {label(held)} is next to it",
             where=label(file),
             remedy="name its originals with --originals",
         )

@@ -34,7 +34,7 @@ _FIRST = (
     ("foldaway run claude", "an agent inside its window"),
     ("foldaway install", "hooks and search for agents"),
     ("foldaway compact FILE -o OUT", "make a conversation smaller"),
-    ("foldaway chat --demo", "see it work without a key"),
+    ("foldaway chat --demo", "see it work without a key (extra: chat)"),
     ("foldaway import --help", "agents that it can read"),
     ("foldaway --help", "all commands"),
 )

@@ -198,7 +198,7 @@ def window_of(settings: Settings, model: str) -> Window:
     try:
         found = context_window(model) if model else None
     except MissingExtra as error:
-        note += f"; give --context-length, or install foldaway[{error.extra}]"
+        note += f"; give --context-length, or pip install 'foldaway[{error.extra}]'"
     else:
         if found is not None:
             return Window(model, found, "model")

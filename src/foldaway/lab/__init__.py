@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         read_summary,
         report_script,
     )
+    from foldaway.lab.play.tournament import PlaySettings
     from foldaway.lab.replay import PlanRequest, PlanResult, ReplayTerms, plan_for
     from foldaway.lab.report.panels import cost_plot
     from foldaway.lab.report.tables import RunText, describe_run
@@ -32,6 +33,7 @@ __getattr__ = import_later(
     __name__,
     {
         "output": "compare_to_baseline find_report list_runs read_summary report_script",
+        "play.tournament": "PlaySettings",
         "replay": "PlanRequest PlanResult ReplayTerms plan_for",
         "report.panels": "cost_plot",
         "report.tables": "RunText describe_run",

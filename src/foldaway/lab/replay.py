@@ -232,6 +232,32 @@ class ReplayTerms(Struct, frozen=True, kw_only=True):
         return self.pause_seconds >= TTL_SECONDS[self.ttl]
 
 
+class PromptBill:
+    """What the requests of one prompt cost, sent one after another to a provider with a cache."""
+
+    def __init__(self, prompt: Prompt, terms: ReplayTerms) -> None:
+        """Start with nothing sent."""
+        self._prompt, self._terms = prompt, terms
+        self._sent_length = 0
+        self.total = Bill()
+
+    @property
+    def cached_tokens(self) -> int:
+        """How much of the next request is in the cache."""
+        return self._prompt.cached_tokens(self._sent_length, at_marks=self._terms.prices.at_marks)
+
+    def cool(self) -> None:
+        """Let the provider forget all that was sent."""
+        self._sent_length = 0
+
+    def send(self, output_tokens: int) -> None:
+        """Send the prompt as it is, and take an answer of this length."""
+        prompt, terms = self._prompt, self._terms
+        self.total += terms.prices.bill(prompt.tokens, self.cached_tokens, output_tokens, terms.ttl)
+        prompt.sent()
+        self._sent_length = len(prompt.pieces)
+
+
 class CallState(Struct, frozen=True):
     """What a strategy knows before a call."""
 
@@ -289,14 +315,13 @@ class Replay(Struct, frozen=True, kw_only=True):
 def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) -> Replay:
     """Return what `recording` costs when `player` decides before each call what is sent."""
     prompt = Prompt(recording.outside_tokens, recording.system_stop)
-    total, summaries = Bill(), Bill()
-    calls = compactions = overflows = sent_length = 0
+    sent, summaries = PromptBill(prompt, terms), Bill()
+    calls = compactions = overflows = 0
     for new, answer in recording.calls():
         _extend(prompt, player, new)
         if terms.pause_is_cold and any(entry.is_ask for entry in new):
-            sent_length = 0
-        at_marks = terms.prices.at_marks
-        cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
+            sent.cool()
+        cached = sent.cached_tokens
         done = player.act(CallState(prompt, cached, calls))
         if done is not None:
             compactions += 1
@@ -304,20 +329,16 @@ def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) 
                 summaries += terms.prices.bill(
                     done.tokens_before, cached, done.summary_tokens, terms.ttl
                 )
-        cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
-        output = sum(entry.tokens for entry in answer)
-        total += terms.prices.bill(prompt.tokens, cached, output, terms.ttl)
+        sent.send(sum(entry.tokens for entry in answer))
         calls += 1
         overflows += prompt.tokens > terms.context_length
-        prompt.sent()
-        sent_length = len(prompt.pieces)
         _extend(prompt, player, answer)
     return Replay(
         strategy=name,
         calls=calls,
         compactions=compactions,
         overflows=overflows,
-        bill=total,
+        bill=sent.total,
         summaries=summaries,
     )
 

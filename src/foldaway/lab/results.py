@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from foldaway.caching import Prices
 from foldaway.lab.figures import COST, FAULTS, FIGURES, OVER, RATES, SPEED, USED
 from foldaway.lab.scoring.tally import STATEMENTS, StatementTally
 
@@ -220,6 +221,20 @@ class RunManifest(Struct, frozen=True, kw_only=True):
     sessions: tuple[str, ...]
     digest: str
     """Of the text of all sessions that were read, also of those that were not run."""
+
+
+class PlayManifest(Struct, frozen=True, kw_only=True):
+    """What a run of plays was asked; the same rule holds for its folder."""
+
+    format: int = FORMAT
+    version: str
+    tasks: int
+    seed: int
+    strategies: tuple[str, ...]
+    window: int
+    prices: Prices
+    player: str
+    """A model by its name, or `scripted`."""
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):

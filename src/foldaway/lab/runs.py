@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,7 @@ from foldaway.lab.results import (
     MAIN_SHARE,
     OURS,
     WITH_MODEL,
+    PlayManifest,
     RunManifest,
     ScoreRow,
     WrittenRun,
@@ -46,6 +47,8 @@ from foldaway.lab.scoring.shell import shell_parser
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import PLAIN, Strategy, choose_strategies, use_foldaway
 from foldaway.summarizers import writers_of
+
+Item, Result = TypeVar("Item"), TypeVar("Result")
 
 MANIFEST, PROGRESS, ROWS = "run.json", "progress.jsonl", "rows.jsonl"
 
@@ -233,7 +236,7 @@ def run(
     sessions that are being worked on.
     """
     shell_parser()  # a missing extra is told before anything is written
-    _claim(folder, manifest)
+    claim_folder(folder, manifest)
     done = _read_finished(folder / PROGRESS) if not (folder / ROWS).exists() else read_rows(folder)
     waiting = [session for session in sessions if session.id not in done]
     known_before, worked = len(done), multiprocessing.get_context("spawn").Value("q", 0)
@@ -261,8 +264,8 @@ def run(
     return rows
 
 
-def _claim(folder: Path, manifest: RunManifest) -> None:
-    """Make the folder this run's, or find that it is."""
+def claim_folder(folder: Path, manifest: RunManifest | PlayManifest) -> None:
+    """Make the folder this run's, or find that it is; raises `NotWritable` if it is another's."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / MANIFEST
     made = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
@@ -270,7 +273,7 @@ def _claim(folder: Path, manifest: RunManifest) -> None:
         write_whole(path, made + b"\n")
         return
     try:
-        there = msgspec.json.decode(path.read_bytes(), type=RunManifest)
+        there = msgspec.json.decode(path.read_bytes(), type=type(manifest))
     except (OSError, msgspec.DecodeError):
         there = None
     if there != manifest:
@@ -279,19 +282,21 @@ def _claim(folder: Path, manifest: RunManifest) -> None:
         )
 
 
-def _read_finished(path: Path) -> dict[str, list[ScoreRow]]:
-    """Return the rows of sessions that were done; a torn last line is none."""
-    found: dict[str, list[ScoreRow]] = {}
+def read_progress(path: Path) -> list[bytes]:
+    """Return the lines of a file to which a run adds; a torn last one is cut off."""
     if not path.exists():
-        return found
+        return []
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     if len(whole) < len(data):
         os.truncate(path, len(whole))
-    for line in whole.splitlines():
-        finished = msgspec.json.decode(line, type=_Finished)
-        found[finished.session] = finished.rows
-    return found
+    return whole.splitlines()
+
+
+def _read_finished(path: Path) -> dict[str, list[ScoreRow]]:
+    """Return the rows of sessions that were done."""
+    lines = [msgspec.json.decode(line, type=_Finished) for line in read_progress(path)]
+    return {finished.session: finished.rows for finished in lines}
 
 
 def read_rows(folder: Path) -> dict[str, list[ScoreRow]]:
@@ -356,19 +361,30 @@ def _run_sessions(
 ) -> Iterator[_Finished]:
     """Yield sessions as they are done, the largest begun first; `worked` counts their cuts."""
     order = sorted(sessions, key=lambda session: -session.tokens)
-    if jobs == 1 or len(order) == 1:
+    if min(jobs, len(order)) == 1:
         _begin(elsewhere, make_terms, partial(_add_one, worked, tell))
         yield from map(_work, order)
         return
+    begin = partial(_begin, elsewhere, make_terms, partial(_add_one, worked))
+    yield from run_in_processes(_work, order, jobs, begin, tell)
+
+
+def run_in_processes(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    jobs: int,
+    begin: Callable[[], None],
+    tell: Callable[[], None],
+) -> Iterator[Result]:
+    """Yield what `work` makes of each item, as it is done; each process begins with `begin`.
+
+    `tell` is called at least once a second. An error, also Ctrl-C, ends all processes at once.
+    """
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(
-        min(jobs, len(order)),
-        multiprocessing.get_context("spawn"),
-        _begin,
-        (elsewhere, make_terms, partial(_add_one, worked)),
-    ) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(items)), spawn, begin) as pool:
         with without_interrupts():
-            waiting: set[Future[_Finished]] = {pool.submit(_work, session) for session in order}
+            waiting: set[Future[Result]] = {pool.submit(work, item) for item in items}
         try:
             while waiting:
                 ready, waiting = wait(waiting, _LOOK_SECONDS, return_when=FIRST_COMPLETED)
@@ -377,7 +393,7 @@ def _run_sessions(
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()  # at once, not after the session that it is at
+                worker.terminate()  # at once, not after what it is at
             if not isinstance(error, BrokenProcessPool):
                 raise
             raise NotWritable(

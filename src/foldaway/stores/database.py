@@ -191,6 +191,10 @@ class Database(Protocol):
         """Return what the database's own check finds; `deep` reads everything."""
         ...
 
+    def analyze(self) -> None:
+        """Have the database look at what its tables hold, if it plans by that."""
+        ...
+
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
         """Give the room of what was deleted back; return what could not be done, in sentences.
 

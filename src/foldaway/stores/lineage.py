@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote, unquote
 
 from foldaway.errors import (
@@ -21,6 +21,7 @@ from foldaway.stores.log import clip, pieces, split_in_chunks, tokens_of
 from foldaway.stores.rows import (
     LEAN,
     SELECT,
+    SELECT_KEYS,
     Found,
     Space,
     as_found,
@@ -170,17 +171,12 @@ def find(
     """
     name = plain(text)
     limit, values = _match_folders("s.cwd", among)
-    for condition, value in (("s.id = ?", name), ("s.source_id = ? AND s.source_id <> ''", name)):
+    for order, condition, given in _names_of(name) if name else ():
+        fitting = f"s.tenant = ? AND {condition} AND {limit}"
+        found = SELECT_KEYS.format(keys=f"SELECT s.key FROM sessions s WHERE {fitting} LIMIT ?")
         rows = tx.rows(
-            f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.updated DESC",
-            (space.tenant, value, *values),
-        )
-        if rows:
-            return _pick_session(space, tx, text, rows)
-    for condition, given in _SHORT_NAMES if name else ():
-        rows = tx.rows(
-            f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.id",
-            (space.tenant, *(len(name) if one is int else name for one in given), *values),
+            f"{found} WHERE s.tenant = ? AND s.key = f.key ORDER BY {order}",
+            (space.tenant, *given, *values, _MOST_NAMED, space.tenant),
         )
         if rows:
             return _pick_session(space, tx, text, rows)
@@ -195,13 +191,28 @@ def find(
     raise UnknownSession(text)
 
 
-_SHORT_NAMES: tuple[tuple[str, tuple[type, ...]], ...] = (
-    ("substr(s.id, 1, ?) = ?", (int, str)),
-    ("substr(s.source_id, 1, ?) = ?", (int, str)),
-    ("substr(s.id, length(s.id) - ? + 1) = ?", (int, str)),
-    ("lower(s.title) = lower(?)", (str,)),
-)
-"""Short names of a session, each with what its places take: the length of the name, or the name."""
+def _names_of(name: str) -> Iterator[tuple[str, str, tuple[Value, ...]]]:
+    """Yield how a session may be named, the surest way first: in what order several are told, a
+    condition and its values. An index answers each, but an end of fewer than four characters.
+    """
+    after = name + _LAST_CHARACTER
+    yield "s.id", "s.id = ?", (name,)
+    yield "s.updated DESC", "s.source_id = ? AND s.source_id <> ''", (name,)
+    yield "s.id", "s.id >= ? AND s.id < ?", (name, after)
+    yield "s.id", "s.source_id >= ? AND s.source_id < ? AND s.source_id <> ''", (name, after)
+    ends, given = "substr(s.id, length(s.id) - ? + 1) = ?", (len(name), name)
+    if len(name) < _END_CHARACTERS:
+        yield "s.id", ends, given
+    else:
+        yield "s.id", f"{_END_OF_ID} = ? AND {ends}", (name[-_END_CHARACTERS:], *given)
+    yield "s.id", "lower(s.title) = lower(?) AND s.title <> ''", (name,)
+
+
+_LAST_CHARACTER = "\U0010ffff"
+"""No character comes after it."""
+_END_CHARACTERS = 4
+_END_OF_ID = "substr(s.id, length(s.id) - 3)"
+"""Written as in the index: the last characters of an id."""
 _LAST = "last"
 
 
@@ -255,10 +266,10 @@ def list_page(
         conditions.append(f"s.{order} {sign}= ? AND (s.{order} {sign} ? OR s.id < ?)")
         values += (value, value, last_id)
     by = f"s.{order} {'ASC' if is_named else 'DESC'}, s.id DESC"
-    rows = tx.rows(  # found by its keys, so that what is sorted is small
-        f"{SELECT} WHERE s.tenant = ? AND s.key IN (SELECT s.key FROM sessions s"
-        f" WHERE {' AND '.join(conditions)} ORDER BY {by} LIMIT ?) ORDER BY {by}",
-        (space.tenant, *values, most + 1),
+    keys = f"SELECT s.key FROM sessions s WHERE {' AND '.join(conditions)} ORDER BY {by} LIMIT ?"
+    rows = tx.rows(
+        f"{SELECT_KEYS.format(keys=keys)} WHERE s.tenant = ? AND s.key = f.key ORDER BY {by}",
+        (*values, most + 1, space.tenant),
     )
     sessions = tuple(as_found(space, tx, row).info for row in rows[:most])
     if len(rows) <= most or not sessions:
@@ -291,8 +302,8 @@ def _conditions_of_list(space: Space, wanted: SessionFilter) -> tuple[list[str],
         younger, given = _conditions(space, wanted, "t")
         conditions.append(
             f"NOT EXISTS (SELECT 1 FROM sessions t WHERE {' AND '.join(younger)} AND"
-            " t.root = s.root AND (t.updated > s.updated OR (t.updated = s.updated"
-            " AND t.id > s.id)))"
+            " t.root = s.root AND (+t.updated > s.updated OR (+t.updated = s.updated"
+            " AND t.id > s.id)))"  # the plus keeps SQLite from an index that all sessions are in
         )
         values += given
     return conditions, values
@@ -323,7 +334,7 @@ def lineage(space: Space, tx: Statements, session_id: str) -> tuple[SessionInfo,
 def list_replacements(space: Space, tx: Statements, root_id: str) -> tuple[SessionInfo, ...]:
     """Return the sessions that were begun in the place of one of this root."""
     rows = tx.rows(
-        f"{SELECT} WHERE s.tenant = ? AND s.descent = 'reset' AND s.parent IN"
+        f"{SELECT} WHERE s.tenant = ? AND s.descent = 'reset' AND s.parent <> '' AND s.parent IN"
         " (SELECT p.id FROM sessions p WHERE p.tenant = ? AND p.root = ?) ORDER BY s.started, s.id",
         (space.tenant, space.tenant, plain(root_id)),
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import zstandard
 from msgspec import Struct
 
 from foldaway.errors import Conflict, StoreUnavailable
 from foldaway.stores.bodies import content_of
-from foldaway.stores.database import Statements
+from foldaway.stores.database import BodyKey, Statements
 from foldaway.stores.lineage import outdate_sums
-from foldaway.stores.log import Piece
+from foldaway.stores.log import Piece, split_in_chunks
 from foldaway.stores.rows import Found, Space, fetch_own, key_of
 from foldaway.stores.values import Health, LineageSize, SessionInfo
 
@@ -149,6 +149,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
     kept: set[str] = set()
     for session in sessions:
         kept.update(_hand_over(space, tx, session, going))
+    bodies = dict.fromkeys(key for session in sessions for key in _bodies_of(space, tx, session))
     messages = sum(space.database.remove_messages(tx, session.key) for session in sessions)
     for session in sessions:
         _reopen_parent(space, tx, session)
@@ -159,7 +160,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
         _delete(space, tx, "sessions", "key", session.key)
     for root in {session.info.root_id for session in sessions}:
         _give_root(space, tx, root)
-    return Gone(len(sessions), messages, sweep(space, tx), tuple(sorted(kept)))
+    return Gone(len(sessions), messages, _remove_unused(space, tx, bodies), tuple(sorted(kept)))
 
 
 def _reopen_parent(space: Space, tx: Statements, session: Found) -> None:
@@ -328,12 +329,49 @@ def sweep(space: Space, tx: Statements) -> int:
         " WHERE tenant = ? AND frame IS NOT NULL UNION SELECT part FROM parts WHERE tenant = ?"
     )
     dead = f"SELECT key FROM bodies WHERE tenant = ? AND key NOT IN ({used})"
-    total = 0
-    while keys := [row[0] for row in tx.rows(dead, (tenant,) * 4)]:
-        total += len(keys)
-        tx.many("DELETE FROM parts WHERE tenant = ? AND body = ?", [(tenant, key) for key in keys])
-        space.database.remove_bodies(tx, keys)
+    return _remove_unused(space, tx, [row[0] for row in tx.rows(dead, (tenant,) * 4)])
+
+
+def _bodies_of(space: Space, tx: Statements, session: Found) -> list[BodyKey]:
+    """Return the bodies that a session refers to."""
+    own = (space.tenant, session.key)
+    rows = tx.rows("SELECT body FROM messages WHERE tenant = ? AND session = ?", own)
+    rows += tx.rows(
+        "SELECT frame FROM sessions WHERE tenant = ? AND key = ? AND frame IS NOT NULL", own
+    )
+    return [row[0] for row in rows]
+
+
+def _remove_unused(space: Space, tx: Statements, keys: Iterable[BodyKey]) -> int:
+    """Delete those of some bodies that nothing refers to, then what was cut out of them."""
+    tenant, total, waiting = space.tenant, 0, list(keys)
+    while waiting:
+        cut: dict[BodyKey, None] = {}
+        for some in split_in_chunks(waiting):
+            marks = ", ".join("?" * len(some))
+            dead = [row[0] for row in tx.rows(_UNUSED.format(marks), (tenant, *some))]
+            if not dead:
+                continue
+            total += len(dead)
+            for key in dead:
+                rows = tx.rows(
+                    "SELECT part FROM parts WHERE tenant = ? AND body = ?", (tenant, key)
+                )
+                cut |= {row[0]: None for row in rows}
+            space.database.remove_bodies(tx, dead)
+            tx.many(
+                "DELETE FROM parts WHERE tenant = ? AND body = ?", [(tenant, key) for key in dead]
+            )
+        waiting = list(cut)
     return total
+
+
+_UNUSED = (
+    "SELECT b.key FROM bodies b WHERE b.tenant = ? AND b.key IN ({})"
+    " AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.tenant = b.tenant AND m.body = b.key)"
+    " AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.tenant = b.tenant AND s.frame = b.key)"
+    " AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.tenant = b.tenant AND p.part = b.key)"
+)
 
 
 def _delete(space: Space, tx: Statements, table: str, column: str, key: int) -> None:

@@ -52,6 +52,8 @@ from foldaway.stores.values import (
 )
 
 T = TypeVar("T")
+_FILL = 1_000
+"""Messages after which a server plans otherwise; chosen."""
 _PAGE = 200
 """Sessions that are in memory at a time if all are read; chosen."""
 
@@ -522,6 +524,13 @@ class Store:
     def complete_index(self, most: int | None = None) -> int:
         """Index the substrings of at most `most` messages that lack it; return how many."""
         return self._guard_call(lambda: self._database.complete_index(most))
+
+    def note_filled(self, messages: int) -> None:
+        """Have the database plan for what it holds now, if that many messages that were written
+        at once change its plans.
+        """
+        if messages >= _FILL and not self.read_only:
+            self._guard_call(self._database.analyze)
 
     def close(self) -> None:
         """Let go of the file or server; the store opens it again when it is used."""

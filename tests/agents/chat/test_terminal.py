@@ -254,6 +254,13 @@ def test_lines_of_a_pipe_are_turns(server: ModelServer) -> None:
     assert "shell" not in str(server.requests[0].body["tools"])
 
 
+def test_a_chat_in_which_nothing_is_said_ends_well() -> None:
+    """An empty pipe has no line; there is nothing to keep, and nothing to take away."""
+    command = [sys.executable, "-m", "foldaway", "chat", "--demo"]
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=60, check=False)
+    assert (done.returncode, b"foldaway:" in done.stderr) == (0, False)
+
+
 def test_an_interrupt_ends_a_chat_without_a_terminal() -> None:
     """At once, also while it waits for its first line."""
     command = [sys.executable, "-m", "foldaway", "chat", "--demo"]

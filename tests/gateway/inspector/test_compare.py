@@ -159,7 +159,7 @@ def test_without_the_packages_of_the_lab_nothing_is_begun(
     monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
     shell_parser.cache_clear()
     html = pages.get(f"?session={session.id}")
-    assert "install foldaway[lab]" in html
+    assert "install &#39;foldaway[lab]&#39;" in html
     assert 'id="try"' not in html
     address = f"/inspector/lab/session/{session.id}"
     begun = pages.client.post(address, headers={PAGE_KEY: pages.terms.page_key}).json()

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -16,7 +17,7 @@ import pytest
 
 from foldaway.errors import StoreUnavailable
 from foldaway.stores.open import open_store
-from foldaway.stores.sqlite.opening import check, connect, make_ready
+from foldaway.stores.sqlite.opening import check, connect, make_ready, newest
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, SessionFilter
 
@@ -271,6 +272,21 @@ def test_a_folder_that_cannot_be_written_is_told_and_can_be_read(locked: Path) -
     assert "cannot be made" in told[1]
     assert "cannot be made" in told[2]
     assert "Traceback" not in printed
+
+
+def test_an_older_store_that_may_not_be_changed_is_told_so(locked: Path) -> None:
+    """It could be read only after an update of its tables, which its owner can make."""
+    with closing(apsw.Connection(str(locked / "default.db"))) as connection:
+        connection.pragma("user_version", newest() - 1)
+    code = """
+        try:
+            open_store(sys.argv[1], read_only=True)
+        except StoreUnavailable as error:
+            print("told", error)
+    """
+    printed = as_nobody(code, str(locked))
+    assert printed.startswith("told")
+    assert "make it writable once" in printed
 
 
 def test_a_backup_is_a_whole_store(tmp_path: Path) -> None:

@@ -144,7 +144,8 @@ class Host:
         session, is_kept = self._chat.session, len(self._turns.log()) > 1
         self._chat.close()
         if not is_kept:
-            session.store.erase([session.id], vacuum=False)
+            if session.id:
+                session.store.erase([session.id], vacuum=False)
         elif not self._is_demo:
             self._screen.notice(f"`foldaway chat --resume {session.id[-8:]}` continues it")
 

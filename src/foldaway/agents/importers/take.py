@@ -69,6 +69,7 @@ def take_all(
     nothing; None is then a store that is not there yet. A session that cannot be taken because
     others keep changing it is yielded with that problem; the rest is taken.
     """
+    written = 0
     for one in _sort_by_parent(store, found):
         if isinstance(one, NotReadable):
             log_event("import.skipped", file=os.path.basename(one.where))
@@ -77,10 +78,14 @@ def take_all(
             yield preview(store, one)
         else:
             try:
-                yield take(store, one, mode=mode)
+                taken = take(store, one, mode=mode)
+                written += taken.added
+                yield taken
             except Conflict as error:
                 log_event("import.skipped", file=os.path.basename(one.path), agent=one.agent)
                 yield Taken(path=one.path, problem=f"{one.path}: {error}")
+    if store is not None:
+        store.note_filled(written)
 
 
 def take(store: Store, found: ImportedSession, *, mode: Mode = "in-place") -> Taken:

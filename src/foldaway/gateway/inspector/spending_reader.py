@@ -29,8 +29,8 @@ from foldaway.usage import (
     overview,
 )
 
-_JUDGING_SECONDS = 8.0
-"""How long sessions are replayed for what they would have cost otherwise, as in `foldaway`."""
+_JUDGING_SECONDS = 30.0
+"""How long sessions are replayed for what they would have cost otherwise; nobody waits for it."""
 
 
 _FRESH_SECONDS = 60

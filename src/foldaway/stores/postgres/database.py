@@ -327,6 +327,13 @@ class PostgresDatabase:
         )
         return tuple(f"the index {row[0]} is not complete; run REINDEX" for row in rows)
 
+    def analyze(self) -> None:
+        """Have the server look at samples of the tables, as it would by itself some minutes later;
+        where somebody else owns them, it says so and does not.
+        """
+        tables = ", ".join(f"{SCHEMA}.{table}" for table in _TABLES)
+        self._persist(lambda connection: connection.execute(f"ANALYZE {tables}".encode()))
+
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
         """Let the server use the room of what was deleted, and forget it in its indexes.
 

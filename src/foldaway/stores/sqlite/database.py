@@ -17,10 +17,12 @@ from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 import apsw
+import zstandard
 
 from foldaway._core import sync_folder
 from foldaway.errors import StoreUnavailable
 from foldaway.search import Match, Reveal, Wanted
+from foldaway.stores.bodies import address_of, content_of
 from foldaway.stores.database import (
     BodyKey,
     MessageRow,
@@ -38,6 +40,7 @@ from foldaway.stores.sqlite.opening import (
     PATIENCE_SECONDS,
     check_readable,
     connect,
+    is_older,
     make_ready,
     named,
     newest,
@@ -56,6 +59,8 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 DRAFT = ".foldaway-"
 """What the name of a file begins with that becomes a backup."""
 _DRAFT_NAME = re.compile(r"(\.foldaway-[a-z0-9_]{8}\.(?:backup|db))(?:-wal|-shm|-journal)?")
+_REWRITE = ("PRAGMA temp_store = DEFAULT", "VACUUM", "PRAGMA temp_store = MEMORY")
+"""The new file is written on the disk: in memory it would take as much as the whole store."""
 _PAGES_AT_ONCE = 1000
 """Of a backup, 4 MB: between two steps a writer gets its turn."""
 
@@ -71,6 +76,9 @@ def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> Sqli
                 )
             connection = connect(path, read_only=True)
             try:
+                if is_older(connection):
+                    with suppress(StoreUnavailable):  # whose file it is says the check
+                        make_ready(path)
                 check_readable(connection, path)
             finally:
                 connection.close()
@@ -154,12 +162,18 @@ class SqliteDatabase:
         return key
 
     def remove_bodies(self, tx: Statements, keys: Sequence[BodyKey]) -> None:
-        """Delete bodies and their addresses."""
+        """Delete bodies and their addresses, which their contents tell."""
+        gone = "DELETE FROM addresses WHERE tenant = ? AND body = ?"
+        for key in keys:
+            rows = tx.rows("SELECT tenant, key, parts, packed FROM bodies WHERE key = ?", (key,))
+            try:
+                content = content_of(tx, *rows[0])
+            except (zstandard.ZstdError, IndexError):  # damaged: nothing tells its address
+                tx.run(gone, (self.tenant, key))
+                continue
+            both = [address_of(content, is_part=is_part) for is_part in (True, False)]
+            tx.run(f"{gone} AND address IN (?, ?)", (self.tenant, key, *both))
         tx.many("DELETE FROM bodies WHERE key = ?", [(key,) for key in keys])
-        tx.run(
-            "DELETE FROM addresses WHERE tenant = ? AND body NOT IN (SELECT key FROM bodies)",
-            (self.tenant,),
-        )
 
     def put_messages(
         self, tx: Statements, session: int, start: int, rows: Sequence[MessageRow]
@@ -215,13 +229,16 @@ class SqliteDatabase:
         found = [str(row[0]) for row in rows]
         return () if found == ["ok"] else tuple(found)
 
+    def analyze(self) -> None:
+        """Do nothing: plans are by the order of the columns."""
+
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
         """Write indexes and file again: a deleted word stays in its index until that is merged."""
         if self.read_only:
             return ()
         merge = "INSERT INTO words (words) VALUES ('optimize')"
         with named(self.where), self._connections.writer(PATIENCE_SECONDS) as connection:
-            for sql in (merge, merge.replace("words", "trigrams"), "VACUUM"):
+            for sql in (merge, merge.replace("words", "trigrams"), *_REWRITE):
                 persist(lambda sql=sql: connection.execute(sql))
             try:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

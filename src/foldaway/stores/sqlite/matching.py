@@ -74,7 +74,7 @@ class SqliteIndex(StoredIndex[Statements]):
         self._range = self._find_bounds(wanted)
         self._known: dict[tuple[str, str, int, bool], list[int]] = {}
         self._rows: dict[int, Row] = {}
-        self._begun: dict[str, set[int] | None] = {}
+        self._begun: dict[str, tuple[set[int], bool]] = {}
         self._total: float | None = None
 
     def total(self) -> float:
@@ -246,8 +246,8 @@ class SqliteIndex(StoredIndex[Statements]):
         if few and (len(words) < _BATCH or not long):
             return self._verify(words, looked_up, True, enough)
         if not long:
-            ids = words or self._list_short(by_text, oldest)
-            return self._verify(ids, looked_up, len(ids) < _SHORT_SCAN, enough)
+            ids, is_all = (words, False) if words else self._list_short(by_text, oldest)
+            return self._verify(ids, looked_up, is_all, enough)
         asked = min(_CANDIDATES, _GRAMS_OF_ONE * most)
         ids = self._grams(long, asked, oldest)
         if few and len(ids) >= asked:
@@ -293,37 +293,41 @@ class SqliteIndex(StoredIndex[Statements]):
             self._known[asked] = self._list_all(-1, oldest, mark(self._tx, index))
         return self._known[asked]
 
-    def _list_short(self, terms: Sequence[Term], oldest: bool) -> list[int]:
-        """Return candidates for one or two characters: what has a trigram that begins with them.
+    def _list_short(self, terms: Sequence[Term], oldest: bool) -> tuple[list[int], bool]:
+        """Return candidates for one or two characters, and whether there are no more: what has a
+        trigram that begins with them.
 
-        Where these are too many to be counted, the newest messages are looked through instead.
+        Where these are too many to be gone through, it is some of them beside the newest messages.
         """
         begin = max((term.text for term in terms), key=len)
         if begin not in self._begun:
             self._begun[begin] = self._list_beginning(begin)
-        docs = self._begun[begin]
-        if docs is None:
-            return self._list_all(_SHORT_SCAN, oldest, 0)
+        docs, is_all = self._begun[begin]
         low, high = self._range
         ids = [doc for doc in {*self._list_late("trigrams", oldest), *docs} if low <= doc <= high]
-        return sorted((row.id for row in self._rows_of(ids)), reverse=not oldest)
+        found = {row.id for row in self._rows_of(ids)}
+        if not is_all:
+            newest = self._list_all(_SHORT_SCAN, oldest, 0)
+            found.update(newest)
+            is_all = len(newest) < _SHORT_SCAN
+        return sorted(found, reverse=not oldest), is_all
 
-    def _list_beginning(self, text: str) -> set[int] | None:
-        """Return what has a trigram that begins with one or two characters, unless it is much.
+    def _list_beginning(self, text: str) -> tuple[set[int], bool]:
+        """Return what has a trigram that begins with one or two characters, and whether it is all.
 
         SQLite leaves the capitals of newer versions of Unicode as they are, Python does not.
         """
         either = product(*({char, char.lower()} for char in text))
         docs: set[int] = set()
-        for begin in {text.lower(), *map("".join, either)}:
+        is_all = True
+        for begin in sorted({text.lower(), *map("".join, either)}):
             found = self._tx.rows(
                 "SELECT doc FROM grams WHERE term >= ? AND term < ? LIMIT ?",
                 (begin, begin + "\U0010ffff", _SHORT_ROWS),
             )
-            if len(found) >= _SHORT_ROWS:
-                return None
+            is_all = is_all and len(found) < _SHORT_ROWS
             docs.update(row[0] for row in found)
-        return docs
+        return docs, is_all
 
     def _verify(
         self, ids: Iterable[int], terms: Sequence[Term], complete: bool, enough: int

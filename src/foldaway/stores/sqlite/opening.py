@@ -95,6 +95,11 @@ def check(connection: apsw.Connection, path: str) -> None:
     refuse_newer(path, "file", _schema(connection), newest())
 
 
+def is_older(connection: apsw.Connection) -> bool:
+    """Return whether an older version wrote the file; what is ours and empty is no such file."""
+    return _application(connection) == APPLICATION and _schema(connection) < newest()
+
+
 def check_readable(connection: apsw.Connection, path: str) -> None:
     """Raise `StoreUnavailable` where the file cannot be read as it is."""
     with named(path):
@@ -102,8 +107,8 @@ def check_readable(connection: apsw.Connection, path: str) -> None:
         if _schema(connection) < newest():
             raise StoreUnavailable(
                 path,
-                "the file is empty or was written by an older version",
-                remedy="open it once for writing, which brings it up to date",
+                "the file is empty, or an older version wrote it and it cannot be changed",
+                remedy="make it writable once, so that it is brought up to date",
             )
 
 

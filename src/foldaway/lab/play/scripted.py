@@ -1,0 +1,230 @@
+"""A player without a model: it knows a procedure, and every fact from the request alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+from foldaway.lab.play.task import Call, Move, Need, Request, Task, Turn, fill, fill_call
+
+SEARCH, RECALL = ("search_conversation", "query"), ("recall", "ref")
+"""The tools, and their arguments, that reach what is out of the request."""
+MOST_LOOKUPS = 3
+"""Calls that search or recall for one need; a model gives up too."""
+_PIECES = re.compile(
+    r"\n|\\n|(?<=[.!?;])\s+(?=[A-Z\"'*`(-])|(?<=\}),\s*(?=\{)|\s+(?=[-*•] )", re.ASCII
+)
+"""Ends of lines, of sentences, of rows of JSON and of items."""
+_RADII = (0, 1, 5)
+"""How many pieces around a value the words may be: its own piece first."""
+_REPLACED = re.compile(
+    r"(\b(was|were|not|instead of|rather than|formerly|previously|before it was|replac\w+|"
+    r"supersed\w+|old|earlier|no longer|from)\b[\s:\"'`(~$€]*|~~|→\s*not\s+)$",
+    re.I,
+)
+"""What stands before a value that is no longer so."""
+_CHANGED = re.compile(
+    r"\b(now|from now on|from here on|instead|changed?|no longer|new|updated?|correct\w*|reversed|"
+    r"supersedes|replaces|latest|current)\b",
+    re.I,
+)
+"""What says that a line is newer than others of its message."""
+_REFERENCE = re.compile(r"\b(?:[a-z]{1,4}-[0-9a-f]{6,}|m\d+)\b")
+
+
+class Scripted:
+    """Plays the script of a task; between two requests it keeps its place and nothing that it read.
+
+    A need that is not in the request is searched for and recalled if there are tools for that, then
+    looked up once more in the world, then guessed.
+    """
+
+    def __init__(
+        self, task: Task, search: tuple[str, str] = SEARCH, recall: tuple[str, str] = RECALL
+    ) -> None:
+        self._script = task.script
+        self._search, self._recall = search, recall
+        self._place = 0
+        self._lookups: dict[str, int] = {}
+        self._looked_again: set[str] = set()
+        self.guesses = 0
+        """Needs that were found nowhere."""
+        self.lookups = 0
+        """Calls that searched, recalled, or asked the world for what was known before."""
+
+    def act(self, request: Request) -> Turn:
+        """Return the next move, or a lookup of what it needs."""
+        if self._place >= len(self._script):
+            return Turn(text="That is all from me.")
+        move, texts = self._script[self._place], texts_of(request)
+        values: dict[str, str] = {}
+        guessed = 0
+        for need in move.needs:
+            words = tuple(fill(word, values) for word in need.near)
+            value = find(texts, need.shape, words)
+            if value is None:
+                lookup = self._next_lookup(need, words, request, texts, values)
+                if lookup is not None:
+                    self.lookups += 1
+                    return Turn(calls=(lookup,))
+                guessed += 1
+            values[need.name] = need.guess if value is None else value
+        self._place += 1
+        self._lookups, self._looked_again = {}, set()
+        self.guesses += guessed
+        return turn_of(move, values)
+
+    def _next_lookup(
+        self,
+        need: Need,
+        words: Sequence[str],
+        request: Request,
+        texts: Sequence[str],
+        values: Mapping[str, str],
+    ) -> Call | None:
+        """Return what to call for a need that is not in the request; None: guess."""
+        made = self._lookups.get(need.name, 0)
+        offered = {one.get("function", one).get("name") for one in request.tools}
+        if made < MOST_LOOKUPS:
+            self._lookups[need.name] = made + 1
+            if made == 0 and self._search[0] in offered:
+                query = " ".join(word.partition("|")[0] for word in words)
+                return Call(self._search[0], {self._search[1]: query})
+            # the answer to the search; after the first recall its arguments and result follow it
+            shown = "\n".join(texts[-2 * made + 1 :])
+            references = list(dict.fromkeys(_REFERENCE.findall(shown)))
+            if self._recall[0] in offered and 0 < made <= len(references):
+                return Call(self._recall[0], {self._recall[1]: references[made - 1]})
+        if need.again is not None and need.name not in self._looked_again:
+            self._looked_again.add(need.name)
+            return fill_call(need.again, values)
+        return None
+
+
+def turn_of(move: Move, values: Mapping[str, str]) -> Turn:
+    """Return a move with its holes filled."""
+    call = move.call
+    if move.above is not None:
+        first, second = (_number(values[name]) for name in move.above)
+        call = call if first > second else move.otherwise
+    calls = () if call is None else (fill_call(call, values),)
+    return Turn(text=fill(move.text, values), calls=calls)
+
+
+def texts_of(request: Request) -> list[str]:
+    """Return every text of a request, in order: contents, and the arguments of calls."""
+    found: list[str] = []
+    for message in request.messages:
+        found.extend(_texts_in(message.get("content")))
+        for call in message.get("tool_calls") or ():
+            found.append(str(call.get("function", {}).get("arguments", "")))
+    return found
+
+
+def _texts_in(content: Any) -> Iterator[str]:
+    """Yield the texts of a content: a string, or parts."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        for part in cast(list[Any], content):
+            if isinstance(part, dict):
+                fields = cast(dict[str, Any], part)
+                if fields.get("type") == "tool_use":
+                    yield json.dumps(fields.get("input"))
+                yield from _texts_in(fields.get("text", fields.get("content")))
+
+
+def find(texts: Sequence[str], shape: str, words: Sequence[str]) -> str | None:
+    """Return the newest value of a shape with all words around it, those on its own line first."""
+    pattern, ways = re.compile(shape), [_Word(word.lower().split("|")) for word in words]
+    for radius in _RADII:
+        for text in reversed(texts):
+            lowered = text.lower()
+            if all(way.is_in(lowered) for way in ways):
+                value = _value_in(text, pattern, ways, radius)
+                if value is not None:
+                    return value
+    return None
+
+
+class _Word:
+    """Ways to say one thing; each may be the beginning of a word."""
+
+    def __init__(self, ways: Sequence[str]) -> None:
+        self.ways = ways
+        self.pattern = re.compile(
+            "|".join(
+                ("(?<![a-z0-9])" if way[:1].isalnum() else "") + re.escape(way) for way in ways
+            )
+        )
+
+    def is_in(self, lowered: str) -> bool:
+        """Return whether a text in small letters has it."""
+        return any(way in lowered for way in self.ways) and bool(self.pattern.search(lowered))
+
+
+class _Found(NamedTuple):
+    """A value in a text, and what speaks for it, the strongest first; the largest wins."""
+
+    nearness: int
+    is_change: bool
+    place: int
+    nearness_in_piece: int
+    value: str
+    is_current: bool
+
+
+def _value_in(
+    text: str, pattern: re.Pattern[str], ways: Sequence[_Word], radius: int
+) -> str | None:
+    """Return the best value of one text with the words at most this many pieces off."""
+    pieces = _pieces(text)
+    found = [
+        one
+        for at, piece in enumerate(pieces)
+        if pattern.search(piece)
+        for one in _values_at(pieces, at, pattern, ways, radius)
+    ]
+    found = [one for one in found if one.is_current] or found
+    return max(found).value if found else None
+
+
+def _values_at(
+    pieces: Sequence[str], at: int, pattern: re.Pattern[str], ways: Sequence[_Word], radius: int
+) -> Iterator[_Found]:
+    """Yield the values of one piece if the words are in it or around it."""
+    for around in range(radius + 1):
+        window = " ".join(pieces[max(0, at - around) : at + around + 1]).lower()
+        if all(way.is_in(window) for way in ways):
+            break
+    else:
+        return
+    piece = pieces[at]
+    lowered = piece.lower()
+    spots = [spot.span() for way in ways for spot in way.pattern.finditer(lowered)]
+    for match in pattern.finditer(piece):
+        value = next((group for group in match.groups() if group), match[0])
+        start, end = match.span()
+        yield _Found(
+            -around,
+            _CHANGED.search(piece) is not None,
+            at,
+            -min((max(start - last, first - end, 0) for first, last in spots), default=0),
+            value.strip(),
+            _REPLACED.search(piece[:start]) is None,
+        )
+
+
+@lru_cache(maxsize=512)
+def _pieces(text: str) -> tuple[str, ...]:
+    """Return the lines, sentences and rows of a text."""
+    return tuple(piece for piece in _PIECES.split(text) if piece and piece.strip())
+
+
+def _number(text: str) -> float:
+    """Return the number of a value; 0 if there is none."""
+    digits = re.sub(r"[^\d.]", "", text)
+    return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
