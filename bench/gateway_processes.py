@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import random
 import re
@@ -111,6 +112,8 @@ def provide(chars: int, window_tokens: int) -> None:
         return web.json_response(text=told)
 
     async def serve() -> None:
+        # a gateway that is killed is an error of its own here, and nobody reads what we print
+        logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
         app = web.Application(client_max_size=1 << 30)
         app.router.add_get("/seen", tell)
         app.router.add_route("*", "/{tail:.*}", answer)
