@@ -320,7 +320,7 @@ def _batch(folder: Path, number: int, several: list[int]) -> Any:
           f"{'CPU s':>7} {'peak MB, any process':>21}")  # fmt: skip
     for records, workers in ((number // 10, 1), *((number, some) for some in several)):
         path = folder / "in.jsonl.gz"
-        size = _write_records(path, lines, records)
+        size = write_records(path, lines, records)
         out = folder / f"out-{records}-{workers}"
         seconds, found = _measured(path, out, workers)
         rows.append({"records": records, "workers": workers, "seconds": seconds, **found})
@@ -329,7 +329,7 @@ def _batch(folder: Path, number: int, several: list[int]) -> Any:
     return rows
 
 
-def _write_records(path: Path, lines: list[bytes], records: int) -> int:
+def write_records(path: Path, lines: list[bytes], records: int) -> int:
     size = 0
     with gzip.open(path, "wb", 1) as out:
         for at in range(records):
@@ -361,7 +361,7 @@ def _ray(folder: Path, number: int) -> Any:
           f"{'MB of all processes':>20} {'processes':>9}")  # fmt: skip
     for records in (1, number):
         path = folder / f"in-{records}.jsonl.gz"
-        _write_records(path, lines, records)
+        write_records(path, lines, records)
         outputs: list[dict[str, bytes]] = []
         for engine in ("processes", "ray"):
             for workers in (1, 2):
