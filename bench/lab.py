@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from foldaway.cli.lab import show_run
-from foldaway.lab import RunSettings, describe_run, read_sample
+from foldaway.lab import RunSettings, describe_run
 from halves.sessions import FAMILIES, all_recorded, find_data, project_of, read_family
 from halves.split import read_split
 from peers.ask import Peers
@@ -99,7 +99,7 @@ def _run(paths: list[Path], only: frozenset[str] | None, options: argparse.Names
         peer_budgets=(0.2,) if with_peers else (),
     )
     _install(settings)
-    sample = read_sample(paths, settings)
+    sample = settings.read_sample(paths)
     folder = options.output or OUT / options.what
     tell = partial(print, "cuts done:", file=sys.stderr)
     written = sample.measure(folder, jobs=options.jobs, tell=tell)

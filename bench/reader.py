@@ -19,7 +19,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from foldaway.lab.runs import RunSettings, read_sample
+from foldaway.lab.runs import RunSettings
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.strategies import PLAIN, choose_strategies
 from halves.own_lab import measured_tree  # first: it decides which tree is measured
@@ -52,7 +52,7 @@ def main() -> int:
     if options.set:
         least, most = options.min_tokens, options.max_tokens
         asked = RunSettings(budgets=(), min_tokens=least, limit=options.limit or None)
-        sample = read_sample([Path(name) for name in options.set], asked)
+        sample = asked.read_sample([Path(name) for name in options.set])
         sessions = [one for one in sample.sessions if one.tokens <= most]
         options.group = []
     for group in options.group:

@@ -19,7 +19,8 @@ from foldaway.errors import NotReadable, NotWritable
 from foldaway.lab.output import read_summary
 from foldaway.lab.reading import read_sessions
 from foldaway.lab.results import RunManifest, ScoreRow
-from foldaway.lab.runs import CUTS, PROGRESS, ROWS, digest_of, read_rows, run, without_interrupts
+from foldaway.lab.run_folder import without_interrupts
+from foldaway.lab.runs import CUTS, PROGRESS, ROWS, digest_of, read_rows, run
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring.shell import shell_parser
 from foldaway.lab.scoring_rows import TrialTerms

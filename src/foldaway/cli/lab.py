@@ -28,14 +28,7 @@ from foldaway.cli.inputs import (
 from foldaway.cli.lab_play import play, score_bar
 from foldaway.cli.settings import prices_for
 from foldaway.errors import NotReadable
-from foldaway.lab import (
-    RunSettings,
-    RunText,
-    compare_to_baseline,
-    describe_run,
-    read_sample,
-    read_summary,
-)
+from foldaway.lab import RunSettings, RunText, compare_to_baseline, describe_run, read_summary
 
 LEAST_TOKENS = 1_500
 """Shorter sessions end before a compaction would come."""
@@ -102,7 +95,7 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     folder, is_shown = Path(given["output"]), sys.stderr.isatty()
     settings = _build_settings(given)
     with progress_bar("cuts of sessions", quiet=not is_shown) as update:
-        sample = read_sample([Path(name) for name in files], settings)
+        sample = settings.read_sample([Path(name) for name in files])
         if not sample.sessions:
             _report_problems(sample.problems)
             return say(

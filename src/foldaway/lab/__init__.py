@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from foldaway.lab.replay import PlanRequest, PlanResult, ReplayTerms, plan_for
     from foldaway.lab.report.panels import cost_plot
     from foldaway.lab.report.tables import RunText, describe_run
-    from foldaway.lab.runs import RunSettings, read_sample
+    from foldaway.lab.runs import RunSettings
     from foldaway.lab.session_trial import (
         SessionTrial,
         needed_for_trials,
@@ -37,7 +37,7 @@ __getattr__ = import_later(
         "replay": "PlanRequest PlanResult ReplayTerms plan_for",
         "report.panels": "cost_plot",
         "report.tables": "RunText describe_run",
-        "runs": "RunSettings read_sample",
+        "runs": "RunSettings",
         "session_trial": "SessionTrial needed_for_trials trial_columns try_session",
         "simulation": "replay_session Simulation StrategyCost THRESHOLDS",
         "used_later": "own_losses Sight UsedLater",

@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
-import os
-import signal
-import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from foldaway._core import __version__, write_whole
 from foldaway.caching import Prices
-from foldaway.errors import NotReadable, NotWritable
+from foldaway.errors import NotReadable
 from foldaway.lab.measures import DEFAULT_PRICES
 from foldaway.lab.output import write_results
 from foldaway.lab.reading import read_sessions
@@ -35,11 +29,11 @@ from foldaway.lab.results import (
     MAIN_SHARE,
     OURS,
     WITH_MODEL,
-    PlayManifest,
     RunManifest,
     ScoreRow,
     WrittenRun,
 )
+from foldaway.lab.run_folder import claim_folder, read_progress, run_in_processes
 from foldaway.lab.scoring.needed import Elsewhere, common_knowledge
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
@@ -48,14 +42,10 @@ from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import PLAIN, Strategy, choose_strategies, use_foldaway
 from foldaway.summarizers import writers_of
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
-
-MANIFEST, PROGRESS, ROWS = "run.json", "progress.jsonl", "rows.jsonl"
+PROGRESS, ROWS = "progress.jsonl", "rows.jsonl"
 
 Tell: TypeAlias = Callable[[int, int], None]
 """Told how many cuts are done, and of how many; a session has as many as `CUTS`."""
-_LOOK_SECONDS = 1.0
-"""How often the cuts of running workers are counted."""
 MakeTerms: TypeAlias = Callable[[], TrialTerms]
 """Makes what is asked, in the process that works: peers and models cannot be sent to it."""
 
@@ -112,6 +102,29 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         """Return the strategies that are tried, by name; raises `UnknownName`."""
         return choose_strategies(self.strategies, self.list_strategies())
 
+    def read_sample(self, paths: Sequence[Path]) -> LabSample:
+        """Return the sessions of files and folders that a run is about, each id once.
+
+        Raises `UnknownName` if a strategy does not exist, before anything is read.
+        """
+        self.choose()
+        known: dict[str, LabSession] = {}
+        problems: list[str] = []
+        for one in read_sessions(paths):
+            if isinstance(one, NotReadable):
+                problems.append(str(one))
+            else:
+                known.setdefault(one.id, one)
+        asked = [one for one in known.values() if self.only is None or one.id in self.only]
+        rows = [one for one in asked if one.tokens >= self.min_tokens]
+        return LabSample(
+            settings=self,
+            sessions=spread(rows, self.limit) if self.limit else rows,
+            known=list(known.values()),
+            problems=problems,
+            too_short=len(asked) - len(rows),
+        )
+
 
 class LabSample(Struct, frozen=True, kw_only=True):
     """The sessions of a run, as they were read from files."""
@@ -155,31 +168,6 @@ class LabSample(Struct, frozen=True, kw_only=True):
             tell=tell,
         )
         return write_results(folder, manifest, rows, self.problems)
-
-
-def read_sample(paths: Sequence[Path], settings: RunSettings) -> LabSample:
-    """Return the sessions of files and folders that a run is about, each id once.
-
-    Raises `UnknownName` if a strategy does not exist, before anything is read.
-    """
-    settings.choose()
-    known: dict[str, LabSession] = {}
-    problems: list[str] = []
-    for one in read_sessions(paths):
-        if isinstance(one, NotReadable):
-            problems.append(str(one))
-        else:
-            known.setdefault(one.id, one)
-    only = settings.only
-    asked = [one for one in known.values() if only is None or one.id in only]
-    rows = [one for one in asked if one.tokens >= settings.min_tokens]
-    return LabSample(
-        settings=settings,
-        sessions=spread(rows, settings.limit) if settings.limit else rows,
-        known=list(known.values()),
-        problems=problems,
-        too_short=len(asked) - len(rows),
-    )
 
 
 def spread(sessions: Sequence[LabSession], most: int) -> list[LabSession]:
@@ -264,35 +252,6 @@ def run(
     return rows
 
 
-def claim_folder(folder: Path, manifest: RunManifest | PlayManifest) -> None:
-    """Make the folder this run's, or find that it is; raises `NotWritable` if it is another's."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / MANIFEST
-    made = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-    if not path.exists():
-        write_whole(path, made + b"\n")
-        return
-    try:
-        there = msgspec.json.decode(path.read_bytes(), type=type(manifest))
-    except (OSError, msgspec.DecodeError):
-        there = None
-    if there != manifest:
-        raise NotWritable(
-            str(folder), "holds another run of the lab; give another folder, or delete this one"
-        )
-
-
-def read_progress(path: Path) -> list[bytes]:
-    """Return the lines of a file to which a run adds; a torn last one is cut off."""
-    if not path.exists():
-        return []
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
-        os.truncate(path, len(whole))
-    return whole.splitlines()
-
-
 def _read_finished(path: Path) -> dict[str, list[ScoreRow]]:
     """Return the rows of sessions that were done."""
     lines = [msgspec.json.decode(line, type=_Finished) for line in read_progress(path)]
@@ -338,19 +297,6 @@ def _add_one(worked: Any, then: Callable[[], None] = _do_nothing) -> None:
     then()
 
 
-@contextmanager
-def without_interrupts() -> Generator[None]:
-    """Ignore Ctrl-C, and let processes that are started now ignore it: this one ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _run_sessions(
     sessions: Sequence[LabSession],
     elsewhere: Elsewhere,
@@ -367,35 +313,3 @@ def _run_sessions(
         return
     begin = partial(_begin, elsewhere, make_terms, partial(_add_one, worked))
     yield from run_in_processes(_work, order, jobs, begin, tell)
-
-
-def run_in_processes(
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    jobs: int,
-    begin: Callable[[], None],
-    tell: Callable[[], None],
-) -> Iterator[Result]:
-    """Yield what `work` makes of each item, as it is done; each process begins with `begin`.
-
-    `tell` is called at least once a second. An error, also Ctrl-C, ends all processes at once.
-    """
-    others = set(multiprocessing.active_children())
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(items)), spawn, begin) as pool:
-        with without_interrupts():
-            waiting: set[Future[Result]] = {pool.submit(work, item) for item in items}
-        try:
-            while waiting:
-                ready, waiting = wait(waiting, _LOOK_SECONDS, return_when=FIRST_COMPLETED)
-                tell()
-                yield from (future.result() for future in ready)
-        except BaseException as error:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()  # at once, not after what it is at
-            if not isinstance(error, BrokenProcessPool):
-                raise
-            raise NotWritable(
-                "the lab", "a worker died (out of memory?); run again to go on, with fewer --jobs"
-            ) from None

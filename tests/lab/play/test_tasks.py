@@ -22,9 +22,9 @@ from foldaway.transcript import estimate_text
 
 SEEDS = range(30)
 FAR = {"rule", "id", "reversed", "changed"}
-FEWEST_MESSAGES = 16
+FEWEST_MESSAGES = 30
 """Between what a far need asks for and its use."""
-FEWEST_TOKENS = 4_000
+FEWEST_TOKENS = 8_000
 
 
 class Use(Struct, frozen=True):
@@ -51,8 +51,11 @@ class Watching(Scripted):
             assert value is not None, need
             values[need.name] = value
             if need.kind in FAR:
-                word = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)")
-                away = next(at for at, text in enumerate(reversed(texts)) if word.search(text))
+                away = next(
+                    at
+                    for at, text in enumerate(reversed(texts))
+                    if value in text and any(value in one for one in re.findall(need.shape, text))
+                )
                 tokens = sum(map(estimate_text, texts[len(texts) - away :]))
                 self.uses.append(Use(need, value, away, tokens))
         return super().act(request)

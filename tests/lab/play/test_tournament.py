@@ -14,11 +14,9 @@ from foldaway.cli.lab_play import play as command
 from foldaway.errors import BatchStopped, InvalidSetting, NotWritable, UnknownName
 from foldaway.lab.play.game import Played
 from foldaway.lab.play.tournament import PLAYS, PlaySettings
-from foldaway.testing import ModelServer, Says, Sends, openai_error
-from foldaway.testing.model_replies import ModelRequest
+from foldaway.testing import ModelServer, openai_error
 
 SMALL = PlaySettings(tasks=1, strategies=("masking",))
-CALL = {"id": "c1", "type": "function", "function": {"name": "nothing", "arguments": "{}"}}
 
 
 def run(folder: Path, settings: PlaySettings = SMALL, jobs: int = 1) -> list[tuple[int, int]]:
@@ -56,58 +54,21 @@ def test_a_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
         run(tmp_path, msgspec.structs.replace(SMALL, seed=2))
 
 
-def asks(server: ModelServer, *, model: str = "openai:tiny", url: str = "") -> PlaySettings:
+def asks(server: ModelServer) -> PlaySettings:
     """Return settings by which a model plays."""
-    return PlaySettings(
-        tasks=1, strategies=("full",), model=model, url=url or server.openai_url, window=50_000
-    )
-
-
-def says_nothing(request: ModelRequest) -> Sends:
-    """Call a tool that does not exist once, then say that all is done."""
-    is_first = not any(one["role"] == "tool" for one in request.body["messages"])
-    said = {"role": "assistant", "content": "done", **({"tool_calls": [CALL]} if is_first else {})}
-    choice = {"index": 0, "message": said, "finish_reason": "stop"}
-    shared = {"id": "1", "object": "chat.completion", "created": 1, "model": "tiny"}
-    return Sends(body={**shared, "choices": [choice]})
-
-
-def test_a_model_at_an_address_plays(tmp_path: Path) -> None:
-    """It is sent the messages and tools of the context, and its calls are done."""
-    with ModelServer(says_nothing) as server:
-        run(tmp_path, asks(server))
-        first, second = (request.body for request in server.requests[:2])
-    assert first["model"] == "tiny"
-    assert [one["role"] for one in first["messages"]] == ["system", "user"]
-    assert [one["role"] for one in second["messages"]][2:] == ["assistant", "tool"]
-    assert "nothing" in second["messages"][3]["content"]
-    plays = [json.loads(line) for line in (tmp_path / PLAYS).read_bytes().splitlines()]
-    assert {one["ending"] for one in plays} <= {"done", "out of steps"}
-    assert json.loads((tmp_path / "run.json").read_bytes())["player"] == "openai:tiny"
-
-
-def test_a_model_of_anthropic_plays_in_its_own_words(tmp_path: Path) -> None:
-    """The system prompt is a field, tools have an input schema."""
-    with ModelServer(Says("done")) as server:
-        run(tmp_path, asks(server, model="anthropic:claude-tiny", url=server.anthropic_url))
-        body = server.requests[0].body
-    assert body["system"]
-    assert "input_schema" in body["tools"][0]
-    assert [one["role"] for one in body["messages"]] == ["user"]
+    return PlaySettings(tasks=1, strategies=("full",), model="openai:tiny", url=server.openai_url)
 
 
 def test_a_failure_that_may_pass_is_no_loss_and_is_played_again(tmp_path: Path) -> None:
     """The play is kept as one without an answer, with what to do."""
     with ModelServer(openai_error(400, "invalid_value")) as server:
         run(tmp_path, asks(server))
-    kept = [msgspec.json.decode(line, type=Played) for line in _lines(tmp_path)]
-    assert {one.ending for one in kept} == {"no answer"}
-    assert "--url" in kept[0].why
-    with ModelServer(says_nothing) as server:
-        run(tmp_path, asks(server, url=json.loads('"' + server.openai_url + '"')))
-    assert {msgspec.json.decode(line, type=Played).ending for line in _lines(tmp_path)} != {
-        "no answer"
-    }
+        kept = [msgspec.json.decode(line, type=Played) for line in _lines(tmp_path)]
+        assert [one.ending for one in kept] == ["no answer", "no answer"]
+        assert "--url" in kept[0].why
+        assert len(server.requests) == 2
+        assert run(tmp_path, asks(server))[0] == (0, 2)
+        assert len(server.requests) == 4
 
 
 def _lines(folder: Path) -> list[bytes]:

@@ -18,7 +18,8 @@ from foldaway.lab.output import write_tables
 from foldaway.lab.report.plots import PLOTS
 from foldaway.lab.report.tables import format_cell
 from foldaway.lab.report.verdict import format_difference
-from foldaway.lab.runs import MANIFEST, ROWS
+from foldaway.lab.run_folder import MANIFEST
+from foldaway.lab.runs import ROWS
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
 

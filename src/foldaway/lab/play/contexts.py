@@ -11,12 +11,12 @@ from foldaway.compaction import message_tokens, tools_tokens
 from foldaway.dialects import dialect_named
 from foldaway.lab.play.task import Call, Tool
 from foldaway.lab.replay import Piece, Prompt, PromptBill, ReplayTerms
-from foldaway.lab.strategies import PLACEHOLDER
 from foldaway.transcript import Estimator
 
 Wire: TypeAlias = dict[str, Any]
 """A message of Chat Completions; nobody changes it."""
 DIALECT = "openai-chat"
+MASKED = "[output left out]"
 
 MASKING_KEEPS = 10
 """Newest results that stay whole; as many as in "The Complexity Trap" (arXiv:2508.21433)."""
@@ -127,7 +127,7 @@ class MaskingContext(LiveContext):
 
 def masked(piece: Piece) -> Piece:
     """Return a result with a marker in place of its words; one that is shorter stays."""
-    wire = {**piece[0], "content": PLACEHOLDER}
+    wire = {**piece[0], "content": MASKED}
     tokens = measure(wire)
     return (wire, tokens) if tokens < piece[1] else piece
 

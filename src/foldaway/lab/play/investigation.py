@@ -195,9 +195,11 @@ class _Inquiry:
         return f"Q{self.asked}"
 
     def _plant(self) -> _Plant:
-        """Put a line into a log that has its fault only once."""
+        """Put a line into a log, with a fault that comes once only."""
         draw, archive = self.draw, self.archive
-        log = draw.one(list(archive.logs))
+        # the log of the first one is not shown again
+        shown = [one for one, _ in list(archive.plants)[:1]]
+        log = draw.one([one for one in archive.logs if one not in shown])
         line = draw.randint(100, archive.logs[log] - 100)
         while (log, line) in archive.plants:
             line += 1

@@ -41,7 +41,7 @@ _ASKS = (
 
 
 class PlayingModel(Struct, frozen=True):
-    """Which model plays: `openai:NAME` or `anthropic:NAME`, where it is asked, with which key."""
+    """A model that plays: `openai:NAME` or `anthropic:NAME`, its address, its key's variable."""
 
     spec: str
     url: str = ""

@@ -275,7 +275,7 @@ def _axes(ticks: Sequence[float]) -> list[str]:
 
 
 def _labels(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[str]:
-    """Return a name for each point, near it where nothing else is, with a line to it."""
+    """Return a name for each point, near it and clear of all else, with a line to it."""
     around = _DOT + 2
     taken = [_Box(x - around, y - around, 2 * around, 2 * around) for x, y in points]
     found: list[str] = []
@@ -292,7 +292,7 @@ def _labels(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list
 
 
 def place_label(width: float, x: float, y: float, taken: Sequence[_Box]) -> _Box:
-    """Return the nearest place around a point where a label meets nothing that is taken."""
+    """Return the nearest place around a point at which a label meets nothing that is taken."""
     beside = _Box(x + _DOT + 3, y - _LINE / 2, width, _LINE)
     for distance in range(8, 240, 4):
         for turn in range(24):

@@ -32,6 +32,8 @@ _CHANGED = re.compile(
     re.I,
 )
 """What says that a line is newer than others of its message."""
+_PLACES = re.compile(r"(?m)^message (\d+):")
+"""How a search names the messages that it found."""
 _REFERENCE = re.compile(r"\b(?:[a-z]{1,4}-[0-9a-f]{6,}|m\d+)\b")
 
 
@@ -59,14 +61,16 @@ class Scripted:
         """Return the next move, or a lookup of what it needs."""
         if self._place >= len(self._script):
             return Turn(text="That is all from me.")
-        move, texts = self._script[self._place], texts_of(request)
+        move = self._script[self._place]
+        past, found = read(request, frozenset((self._search[0], self._recall[0])))
+        texts = [*past, *found]
         values: dict[str, str] = {}
         guessed = 0
         for need in move.needs:
             words = tuple(fill(word, values) for word in need.near)
             value = find(texts, need.shape, words)
             if value is None:
-                lookup = self._next_lookup(need, words, request, texts, values)
+                lookup = self._next_lookup(need, words, request, past, values)
                 if lookup is not None:
                     self.lookups += 1
                     return Turn(calls=(lookup,))
@@ -82,7 +86,7 @@ class Scripted:
         need: Need,
         words: Sequence[str],
         request: Request,
-        texts: Sequence[str],
+        past: Sequence[str],
         values: Mapping[str, str],
     ) -> Call | None:
         """Return what to call for a need that is not in the request; None: guess."""
@@ -93,8 +97,8 @@ class Scripted:
             if made == 0 and self._search[0] in offered:
                 query = " ".join(word.partition("|")[0] for word in words)
                 return Call(self._search[0], {self._search[1]: query})
-            # the answer to the search; after the first recall its arguments and result follow it
-            shown = "\n".join(texts[-2 * made + 1 :])
+            # the answers to the search and to the recalls after it
+            shown = "\n".join(past[-made:]) if made else ""
             references = list(dict.fromkeys(_REFERENCE.findall(shown)))
             if self._recall[0] in offered and 0 < made <= len(references):
                 return Call(self._recall[0], {self._recall[1]: references[made - 1]})
@@ -116,12 +120,34 @@ def turn_of(move: Move, values: Mapping[str, str]) -> Turn:
 
 def texts_of(request: Request) -> list[str]:
     """Return every text of a request, in order: contents, and the arguments of calls."""
-    found: list[str] = []
+    return read(request, frozenset())[1]
+
+
+def read(request: Request, lookups: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Return what these tools brought back, and every other text of a request, in order.
+
+    What is searched for and recalled is of the past, wherever it stands in the request: all else
+    is newer.
+    """
+    past, found, made = list[str](), list[str](), set[str]()
     for message in request.messages:
-        found.extend(_texts_in(message.get("content")))
+        if message.get("tool_call_id") in made:
+            past.extend(map(_in_time, _texts_in(message.get("content"))))
+        else:
+            found.extend(_texts_in(message.get("content")))
         for call in message.get("tool_calls") or ():
-            found.append(str(call.get("function", {}).get("arguments", "")))
-    return found
+            function = call.get("function", {})
+            found.append(str(function.get("arguments", "")))
+            if function.get("name") in lookups:
+                made.add(str(call.get("id")))
+    return past, found
+
+
+def _in_time(text: str) -> str:
+    """Return places that a search found in the order of the conversation."""
+    first, *places = _PLACES.split(text)
+    numbered = sorted(zip(map(int, places[::2]), places[1::2], strict=True))
+    return first + "\n".join(f"message {number}:{said.strip()}" for number, said in numbered)
 
 
 def _texts_in(content: Any) -> Iterator[str]:

@@ -124,9 +124,9 @@ def _need(family: str, name: str, words: Mapping[str, str]) -> Need:
     one = vocabulary()[family]["needs"][name]
     return Need(
         name,
-        one["shape"],
+        fill(one["shape"], words),
         tuple(fill(word, words) for word in one["near"]),
-        one["guess"],
+        fill(one["guess"], words),
         one.get("kind", "near"),
         _call_of(fill(one.get("again", ""), words), None),
     )

@@ -1,4 +1,4 @@
-"""What plays say of strategies: shares, money, intervals, and where ours stands beside others."""
+"""What plays say of strategies: shares, money, intervals, and ours next to the others."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Against(Struct, frozen=True, kw_only=True):
 
     @property
     def in_solved(self) -> Outcome:
-        """Where ours stands in tasks solved."""
+        """How ours compares in tasks solved."""
         return _outcome(self.solved, 1)
 
     @property
     def in_money(self) -> Outcome:
-        """Where ours stands in money."""
+        """How ours compares in money."""
         return _outcome(self.usd, -1)
 
 
@@ -134,7 +134,7 @@ class PlaySummary(Struct, frozen=True, kw_only=True):
 def summarize_plays(
     manifest: PlayManifest, strategies: Iterable[PlayStrategy], plays: Sequence[Played]
 ) -> PlaySummary:
-    """Return a line for each strategy, and where ours stands beside the others."""
+    """Return a line for each strategy, and how ours compares with the others."""
     ours = [one for one in plays if one.strategy == OWN]
     lines = [
         _line(strategy, [one for one in plays if one.strategy == strategy.name], ours)
@@ -242,7 +242,7 @@ _WORDS: Sequence[tuple[Outcome, str, str]] = (
 
 
 def _tell_solved(line: PlayLine) -> str:
-    """Return a rival with its tasks, and what ours missed where only the rival solved one."""
+    """Return a rival with its tasks, and what ours missed in those that only the rival solved."""
     lost = line.against.lost if line.against else {}
     missed = ", ".join(f"{kind} {count}" for kind, count in lost.items())
     return f"{line.strategy} ({_count(line)}{f'; there {OWN} missed: {missed}' if missed else ''})"

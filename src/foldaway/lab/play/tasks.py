@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from foldaway.lab.play import desk, investigation
+from foldaway.lab.play import desk, investigation, repository
 from foldaway.lab.play.task import Task
 
 FAMILIES: Mapping[str, Callable[[int, int], Task]] = {
     "desk": desk.make,
     "investigation": investigation.make,
+    "repository": repository.make,
 }
 """What makes a task of a family from a seed and a number."""
 

@@ -29,7 +29,7 @@ from foldaway.lab.play.task import Task
 from foldaway.lab.play.tasks import draw_tasks
 from foldaway.lab.replay import ReplayTerms
 from foldaway.lab.results import PlayManifest
-from foldaway.lab.runs import claim_folder, read_progress, run_in_processes
+from foldaway.lab.run_folder import claim_folder, read_progress, run_in_processes
 
 PRICED = "claude-sonnet-5-5"
 """Whose prices are taken if none are asked for: the newest of the models that agents use most."""
