@@ -64,6 +64,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sessions erase": ("sessions", "erase", "--person", PERSON, "--yes"),
 }
 """In this order: what changes the store comes last."""
+_APART = 1.3
+"""So many times as high each name stands at least as the one below it."""
 PLOT = BENCH / "notes/pictures/scale.svg"
 Row = dict[str, float]
 
@@ -262,20 +264,28 @@ def draw(found: dict[str, dict[int, Row]], counts: list[int]) -> None:
     import matplotlib
     from matplotlib.figure import Figure
 
-    plain = {"svg.hashsalt": "scale", "svg.fonttype": "none", "font.size": 8}
+    colors = matplotlib.cycler(color=list("bgrmck"))
+    plain = {
+        "axes.prop_cycle": colors,
+        "svg.hashsalt": "scale",
+        "svg.fonttype": "none",
+        "font.size": 8,
+    }
     with matplotlib.rc_context(plain):
         figure = Figure(figsize=(8, 6), layout="constrained")
         axes = figure.subplots()
-        for name in found:
+        least = 0.0
+        for name in sorted(found, key=lambda name: own_cpu(found, name, counts[-1])):
             if name == "start alone":
                 continue
             y = [1e3 * max(own_cpu(found, name, one), 1e-4) for one in counts]
-            grows = growth(found, name, counts) > 2
-            [line] = axes.plot(counts, y, marker="o", ms=2, lw=1.2 if grows else 0.7,
-                               color=None if grows else "#aaaaaa")  # fmt: skip
-            if grows:
-                axes.annotate(name, (counts[-1], y[-1]), xytext=(4, -2), fontsize=6,
-                              textcoords="offset points", color=line.get_color())  # fmt: skip
+            if growth(found, name, counts) <= 2:
+                axes.plot(counts, y, color="#bbbbbb", marker="o", ms=2, lw=0.7)
+                continue
+            [line] = axes.plot(counts, y, marker="o", ms=2, lw=1.2)
+            least = max(y[-1], _APART * least)
+            axes.text(counts[-1] * 1.1, least, name, fontsize=6, color=line.get_color(),
+                      verticalalignment="center")  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel="sessions of ten messages", ylabel="CPU, ms",
                  xlim=(counts[0] * 0.8, counts[-1] * 4))  # fmt: skip
         axes.set_title("CPU by the size of the store; gray grows at most twice", loc="left")
