@@ -64,6 +64,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sessions erase": ("sessions", "erase", "--person", PERSON, "--yes"),
 }
 """In this order: what changes the store comes last."""
+_APART = 1.3
+"""So many times as high each name stands at least as the one below it."""
 PLOT = BENCH / "notes/pictures/scale.svg"
 Row = dict[str, float]
 
@@ -73,15 +75,17 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--folder", type=Path, default=BENCH / ".out")
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--fill", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.fill:
+        fill(Path(options.fill[0]), int(options.fill[1]))
+        return 0
     found: dict[str, dict[int, Row]] = {}
-    for count in options.sessions:
-        place = options.folder / f"scale-{count}" / "default.db"
-        if not place.exists():
-            fill(place, count)
-        for name, row in measure(place, count):
-            found.setdefault(name, {})[count] = row
-            print(f"{count:,} {name}: {row}", file=sys.stderr, flush=True)
+    for part in (fill_missing, measure_commands, measure_calls):
+        for count in options.sessions:
+            for name, row in part(options.folder / f"scale-{count}" / "default.db", count):
+                found.setdefault(name, {})[count] = row
+                print(f"{count:,} {name}: {row}", file=sys.stderr, flush=True)
     show(found, options.sessions)
     if len(options.sessions) > 1:
         draw(found, options.sessions)
@@ -91,6 +95,15 @@ def main() -> int:
 
 
 # --- the stores ---------------------------------------------------------------------------------
+
+
+def fill_missing(place: Path, count: int) -> Iterator[tuple[str, Row]]:
+    """Write a store in a process of its own: what starts others stays small, as the memory of what
+    it starts counts from there.
+    """
+    if not place.exists():
+        subprocess.run([sys.executable, __file__, "--fill", str(place), str(count)], check=True)
+    yield from ()
 
 
 def fill(place: Path, count: int) -> None:
@@ -178,14 +191,17 @@ def calls(store: Store, count: int) -> dict[str, Callable[[], object]]:
     }
 
 
-def measure(place: Path, count: int) -> Iterator[tuple[str, Row]]:
+def measure_calls(place: Path, count: int) -> Iterator[tuple[str, Row]]:
+    with open_store(place) as store:
+        for name, call in calls(store, count).items():
+            yield name, {"cpu": min(_timed(call) for _ in range(ROUNDS))}
+
+
+def measure_commands(place: Path, _count: int) -> Iterator[tuple[str, Row]]:
     with tempfile.TemporaryDirectory(dir=place.parent.parent) as scratch:
         copy = Path(scratch) / "copy" / "default.db"
         copy.parent.mkdir()
         shutil.copy(place, copy)
-        with open_store(copy) as store:
-            for name, call in calls(store, count).items():
-                yield name, {"cpu": min(_timed(call) for _ in range(ROUNDS))}
         for name, words in COMMANDS.items():
             yield name, _run([word.format(scratch=scratch) for word in words], copy, Path(scratch))
 
@@ -248,20 +264,28 @@ def draw(found: dict[str, dict[int, Row]], counts: list[int]) -> None:
     import matplotlib
     from matplotlib.figure import Figure
 
-    plain = {"svg.hashsalt": "scale", "svg.fonttype": "none", "font.size": 8}
+    colors = matplotlib.cycler(color=list("bgrmck"))
+    plain = {
+        "axes.prop_cycle": colors,
+        "svg.hashsalt": "scale",
+        "svg.fonttype": "none",
+        "font.size": 8,
+    }
     with matplotlib.rc_context(plain):
         figure = Figure(figsize=(8, 6), layout="constrained")
         axes = figure.subplots()
-        for name in found:
+        least = 0.0
+        for name in sorted(found, key=lambda name: own_cpu(found, name, counts[-1])):
             if name == "start alone":
                 continue
             y = [1e3 * max(own_cpu(found, name, one), 1e-4) for one in counts]
-            grows = growth(found, name, counts) > 2
-            [line] = axes.plot(counts, y, marker="o", ms=2, lw=1.2 if grows else 0.7,
-                               color=None if grows else "#aaaaaa")  # fmt: skip
-            if grows:
-                axes.annotate(name, (counts[-1], y[-1]), xytext=(4, -2), fontsize=6,
-                              textcoords="offset points", color=line.get_color())  # fmt: skip
+            if growth(found, name, counts) <= 2:
+                axes.plot(counts, y, color="#bbbbbb", marker="o", ms=2, lw=0.7)
+                continue
+            [line] = axes.plot(counts, y, marker="o", ms=2, lw=1.2)
+            least = max(y[-1], _APART * least)
+            axes.text(counts[-1] * 1.1, least, name, fontsize=6, color=line.get_color(),
+                      verticalalignment="center")  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel="sessions of ten messages", ylabel="CPU, ms",
                  xlim=(counts[0] * 0.8, counts[-1] * 4))  # fmt: skip
         axes.set_title("CPU by the size of the store; gray grows at most twice", loc="left")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from foldaway.sessions.erased_words import Words, _read_folded, fold
 
 PIECES = (
-    "elm", "Road", "straße", "STRASSE", "ſs", "ﬁn", "fin", "K", "k", "é", "e\u0301", "的", "42", "-",
-    '"', "/", " ", "\n", "\t", "\\", "\\n", "\\u0061", "\\u212A", "a", "n", "o", "_",
+    "elm", "Road", "straße", "STRASSE", "ſs", "ﬁn", "fin", "K", "k", "é", "e\u0301", "的", "42",
+    "-", '"', "/", " ", "\n", "\t", "\\", "\\n", "\\u0061", "\\u212A", "a", "n", "o", "_",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 

@@ -127,17 +127,21 @@ class Words:
 
     def count_in(self, file: Any) -> int:
         """Return how many of them an open file has as bytes: in UTF-8, or as JSON escapes it."""
-        forms = [_as_bytes(text) | _as_bytes(folded) for folded, text in self.spelled.items()]
-        longest = max((len(form) for some in forms for form in some), default=0)
+        forms = [
+            (form, at)
+            for at, (folded, text) in enumerate(self.spelled.items())
+            for form in _as_bytes(text) | _as_bytes(folded)
+        ]
+        if not forms:
+            return 0
+        longest = max(len(form) for form, _ in forms)
+        automaton = ahocorasick_rs.BytesAhoCorasick([form for form, _ in forms])
         found: set[int] = set()
         before = b""
         while chunk := file.read(_OVERLAP_CHUNK):
             held = before + chunk.lower()
-            found.update(
-                at
-                for at, some in enumerate(forms)
-                if at not in found and any(form in held for form in some)
-            )
+            matches = automaton.find_matches_as_indexes(held, True)
+            found.update(forms[match[0]][1] for match in matches)
             before = held[-longest:]
         return len(found)
 
