@@ -25,7 +25,7 @@ Outcome: TypeAlias = Literal["better", "worse", "not apart", "too few"]
 """Of ours beside another strategy: `not apart` if the 95 % interval of the difference holds 0."""
 
 
-class Share(Struct, frozen=True):
+class SolvedShare(Struct, frozen=True):
     """How many of all, and the 95 % interval of the share, after Wilson."""
 
     part: int
@@ -34,7 +34,7 @@ class Share(Struct, frozen=True):
     high: float
 
     @classmethod
-    def of(cls, part: int, whole: int) -> Share:
+    def of(cls, part: int, whole: int) -> SolvedShare:
         """Return the share of a part; of nothing it may be anything."""
         if not whole:
             return cls(0, 0, 0.0, 1.0)
@@ -85,7 +85,7 @@ class PlayLine(Struct, frozen=True, kw_only=True):
     strategy: str
     what: str
     is_ours: bool
-    solved: Share
+    solved: SolvedShare
     usd: MeanInterval | None
     """Per task."""
     usd_per_solved: float | None
@@ -104,7 +104,7 @@ class PlayLine(Struct, frozen=True, kw_only=True):
     endings: dict[str, int]
     missed: dict[str, int]
     """In how many plays a kind of goal was missed."""
-    families: dict[str, Share]
+    families: dict[str, SolvedShare]
     against: Against | None
     """Ours minus this; None for ours itself."""
 
@@ -161,7 +161,7 @@ def _line(strategy: PlayStrategy, plays: Sequence[Played], ours: Sequence[Played
         strategy=strategy.name,
         what=strategy.what,
         is_ours=strategy.is_ours,
-        solved=Share.of(solved, len(counted)),
+        solved=SolvedShare.of(solved, len(counted)),
         usd=mean_interval([one.bill.usd for one in counted]),
         usd_per_solved=bill.usd / solved if solved else None,
         bill=bill,
@@ -174,7 +174,7 @@ def _line(strategy: PlayStrategy, plays: Sequence[Played], ours: Sequence[Played
         endings=dict(Counter(one.ending for one in plays)),
         missed=dict(Counter(kind for one in counted for kind in kinds_missed(one)).most_common()),
         families={
-            family: Share.of(
+            family: SolvedShare.of(
                 sum(one.is_solved for one in counted if one.family == family),
                 sum(one.family == family for one in counted),
             )
