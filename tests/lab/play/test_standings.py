@@ -60,11 +60,10 @@ def test_a_share_has_the_interval_of_wilson() -> None:
 
 def test_where_ours_loses_comes_first() -> None:
     """With what it missed there, on the page too."""
-    found = even(own=("reply T-4711", "the port of db01 is right"), usd=2.0)
+    found = even(own=("reply T-4711", "check src/flags.py"), usd=2.0)
     assert found.verdict[0] == (
-        "normal (0 of 8) solves fewer tasks than full (8 of 8; there normal missed: reply 8, the "
-        "port of is right 8) and masking (8 of 8; there normal missed: reply 8, the port of is "
-        "right 8)."
+        "normal (0 of 8) solves fewer tasks than full (8 of 8; there normal missed: check 8, "
+        "reply 8) and masking (8 of 8; there normal missed: check 8, reply 8)."
     )
     assert (
         found.verdict[1]

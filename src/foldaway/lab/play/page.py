@@ -10,8 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from foldaway._core import write_whole
-from foldaway.caching import usd
-from foldaway.lab.play.standings import Against, Outcome, PlayLine, PlaySummary, SolvedShare
+from foldaway.lab.play.standings import (
+    Against,
+    Outcome,
+    PlayLine,
+    PlaySummary,
+    SolvedShare,
+    dollars,
+)
 from foldaway.lab.play.strategies import OWN
 from foldaway.lab.results import MeanInterval, PlayManifest
 
@@ -114,8 +120,8 @@ def _row(line: PlayLine) -> str:
     cells = [
         f"{line.solved.part} of {line.solved.whole}",
         f"{line.solved.low:.0%} to {line.solved.high:.0%}",
-        _interval(line.usd, usd),
-        "–" if line.usd_per_solved is None else usd(line.usd_per_solved),
+        _interval(line.usd, dollars),
+        "–" if line.usd_per_solved is None else dollars(line.usd_per_solved),
         f"{line.steps:.0f}",
         f"{line.tokens:,.0f}",
         f"{line.compactions:.1f}",
@@ -136,11 +142,15 @@ def _beside(against: Against | None) -> str:
     if against is None:
         return "<td></td><td></td>"
     solved = _interval(against.solved, lambda value: f"{value:+.0%}")
-    money = _interval(against.usd, lambda value: f"{'+' if value > 0 else ''}{usd(value)}")
+    money = _interval(against.usd, _signed)
     return (
         f'<td class="{_WORDS[against.in_solved]}">{solved}</td>'
         f'<td class="{_WORDS[against.in_money]}">{money}</td>'
     )
+
+
+def _signed(amount: float) -> str:
+    return f"{'−' if amount < 0 else '+'}{dollars(abs(amount))}"
 
 
 def _interval(found: MeanInterval | None, form: Callable[[float], str]) -> str:

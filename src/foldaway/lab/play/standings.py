@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
@@ -17,7 +16,6 @@ from foldaway.lab.results import MeanInterval, PlayManifest, mean_interval
 
 _Z = 1.959964
 """Of the normal distribution, for 95 %."""
-_WITH_FIGURES = re.compile(r"\s*\S*\d\S*")
 LEAST_TASKS = 6
 """Fewer that all point one way come about by chance too often; as in the report of a run."""
 
@@ -113,7 +111,7 @@ class PlayLine(Struct, frozen=True, kw_only=True):
         """Solved, money a task, steps, recalls and wrong actions, for a table."""
         return (
             f"{self.solved.part}/{self.solved.whole}",
-            usd(self.usd.mean) if self.usd else "–",
+            _money(self),
             f"{self.steps:.0f}",
             f"{self.recalls:.1f}",
             f"{self.wrong:.1f}",
@@ -186,10 +184,10 @@ def _line(strategy: PlayStrategy, plays: Sequence[Played], ours: Sequence[Played
 
 def kinds_missed(played: Played) -> set[str]:
     """Return the kinds of goals that a play missed, and how it ended if it was cut short. The kind
-    of a goal is its name without words that have figures in them.
+    of a goal is the first word of its name.
     """
     ending = {str(played.ending)} - {"done"}
-    return ending | {_WITH_FIGURES.sub("", name).strip() for name in played.missed}
+    return ending | {name.split()[0] for name in played.missed}
 
 
 def _against(ours: Sequence[Played], others: Sequence[Played]) -> Against:
@@ -253,7 +251,12 @@ def _count(line: PlayLine) -> str:
 
 
 def _money(line: PlayLine) -> str:
-    return usd(line.usd.mean) if line.usd else "–"
+    return dollars(line.usd.mean) if line.usd else "–"
+
+
+def dollars(amount: float) -> str:
+    """Return an amount in cents if it has any, with more digits otherwise."""
+    return f"${amount:.2f}" if amount >= 0.1 else usd(amount)
 
 
 def _join(names: Iterable[str]) -> str:
