@@ -16,13 +16,14 @@ from msgspec.structs import replace
 
 from foldaway._core.policy import Policy, Saving
 from foldaway.dialects.loading import load
+from foldaway.lab.play.contexts import CLEARING_KEEPS, CLEARS_FROM
 from foldaway.lab.replay import (
     CallState,
-    Player,
     Prompt,
     RecordedMessage,
     Recording,
     ReplayCompaction,
+    ReplayPlayer,
     ReplayTerms,
     record,
     replay,
@@ -37,10 +38,6 @@ from foldaway.transcript.estimate import estimate_text
 from halves.parallel import in_parallel
 
 CUT = 0.60
-CLEARS_FROM = 100_000
-"""Tokens of the prompt; the default trigger of `clear_tool_uses_20250919` of Anthropic."""
-CLEARING_KEEPS = 3
-"""Newest results that stay; the default of the same."""
 CLEARS_AGAIN_AFTER = 20_000
 """Tokens that come before the next clearing; chosen, the documented default has no such minimum."""
 SAVINGS: dict[Saving, str] = {
@@ -109,14 +106,14 @@ def _strategies() -> list[ReplayStrategy]:
     ]
 
 
-def _start_clearing(recording: Recording, terms: ReplayTerms) -> Player:
+def _start_clearing(recording: Recording, terms: ReplayTerms) -> ReplayPlayer:
     return _Clearing(masking(CLEARING_KEEPS).start(recording, terms))
 
 
-class _Clearing(Player):
+class _Clearing(ReplayPlayer):
     """Lets masking act only on a large prompt, and again only after the prompt has grown."""
 
-    def __init__(self, masks: Player) -> None:
+    def __init__(self, masks: ReplayPlayer) -> None:
         self._masks = masks
         self._due_from = CLEARS_FROM
 
@@ -135,10 +132,10 @@ class _Clearing(Player):
         return ReplayCompaction(before, after, 0)
 
 
-class _Watched(Player):
+class _Watched(ReplayPlayer):
     """A player, and the prompt that it works on."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: ReplayPlayer) -> None:
         self._player = player
         self.prompt = Prompt(0, 0)
 

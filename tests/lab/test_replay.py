@@ -15,11 +15,11 @@ from foldaway.caching.prices import Prices
 from foldaway.dialects.loading import load
 from foldaway.lab.replay import (
     CallState,
-    Player,
     Prompt,
     Recording,
     Replay,
     ReplayCompaction,
+    ReplayPlayer,
     ReplayTerms,
     record,
     replay,
@@ -175,7 +175,7 @@ def test_summaries_by_the_model_are_paid_for() -> None:
     assert paid.bill.usd == pytest.approx(free.bill.usd)
 
 
-class _Any(Player):
+class _Any(ReplayPlayer):
     """Changes the prompt at random places, as a property asks for it."""
 
     def __init__(self, places: list[int]) -> None:
@@ -200,7 +200,7 @@ def test_the_cache_never_holds_more_than_the_common_prefix(
     """Whatever is changed, every call is billed for its whole prompt, and reads no more of it than
     the last one had in common with it.
     """
-    player: Player = _Any(list(places))
+    player: ReplayPlayer = _Any(list(places))
     made = replay(session(20), "any", player, terms(prices, pause_seconds=pause))
     plain = run(session(20), append_only(), terms(prices))
     assert made.bill.read_tokens <= made.bill.prompt_tokens

@@ -275,7 +275,7 @@ class ReplayCompaction(Struct, frozen=True):
     summary_tokens: int
 
 
-class Player:
+class ReplayPlayer:
     """A strategy at work on one session; this one does nothing."""
 
     def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
@@ -312,7 +312,7 @@ class Replay(Struct, frozen=True, kw_only=True):
         return self.bill.read_tokens / sent if sent else 0.0
 
 
-def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) -> Replay:
+def replay(recording: Recording, name: str, player: ReplayPlayer, terms: ReplayTerms) -> Replay:
     """Return what `recording` costs when `player` decides before each call what is sent."""
     prompt = Prompt(recording.outside_tokens, recording.system_stop)
     sent, summaries = PromptBill(prompt, terms), Bill()
@@ -343,7 +343,7 @@ def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) 
     )
 
 
-def _extend(prompt: Prompt, player: Player, entries: tuple[RecordedMessage, ...]) -> None:
+def _extend(prompt: Prompt, player: ReplayPlayer, entries: tuple[RecordedMessage, ...]) -> None:
     """Put what was said at the end of the prompt."""
     prompt.extend([(entry.wire, entry.tokens) for entry in entries])
     player.take(entries, prompt)

@@ -16,12 +16,12 @@ from foldaway.engine import Compressor, Model
 from foldaway.lab.replay import (
     CallState,
     Piece,
-    Player,
     Prompt,
     RecordedMessage,
     Recording,
     Replay,
     ReplayCompaction,
+    ReplayPlayer,
     ReplayTerms,
     record,
     replay,
@@ -45,13 +45,13 @@ class ReplayStrategy(Struct, frozen=True):
     """A strategy by name; `start` makes a player for one session."""
 
     name: str
-    start: Callable[[Recording, ReplayTerms], Player]
+    start: Callable[[Recording, ReplayTerms], ReplayPlayer]
 
 
 def append_only(arrival: ArrivalLevel = "off") -> ReplayStrategy:
     """Return the strategy that does nothing, or nothing after a result has arrived."""
     if arrival == "off":
-        return ReplayStrategy("append only", lambda recording, terms: Player())
+        return ReplayStrategy("append only", lambda recording, terms: ReplayPlayer())
     policy = replace(policy_at(1.0), arrival=arrival)
     return compacting("append only + arrival", policy, frozenset())
 
@@ -94,7 +94,7 @@ def policy_at(threshold: float) -> Policy:
     )
 
 
-class _Masking(Player):
+class _Masking(ReplayPlayer):
     """Masks the oldest result as soon as there are too many of them."""
 
     def __init__(self, keep: int) -> None:
@@ -113,7 +113,7 @@ class _Masking(Player):
                 prompt.change(at, (object(), MASK_TOKENS))
 
 
-class _Engine(Player):
+class _Engine(ReplayPlayer):
     """The real compressor on one session, and the prompt that it makes."""
 
     def __init__(self, recording: Recording, policy: Policy, terms: ReplayTerms) -> None:

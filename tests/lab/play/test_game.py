@@ -14,7 +14,7 @@ from foldaway.lab.play.contexts import CLEARS_FROM, LiveContext, measure
 from foldaway.lab.play.game import PlayerUnreachable, play
 from foldaway.lab.play.own_context import OwnContext
 from foldaway.lab.play.strategies import OWN, STRATEGIES, choose_play_strategies
-from foldaway.lab.play.task import Call, Request, Turn
+from foldaway.lab.play.task import PlayerTurn, Request, TaskCall
 
 NAMES = [one.name for one in STRATEGIES]
 LONG = {"reads": 150, "lines": 60, "window": 120_000}
@@ -65,7 +65,7 @@ def test_the_size_of_a_prompt_is_that_of_its_messages(name: str) -> None:
     class Weighs:
         """Reads on, and weighs what it is shown."""
 
-        def act(self, request: Request) -> Turn:
+        def act(self, request: Request) -> PlayerTurn:
             sizes.append(outside + sum(map(measure, request.messages)) - context.prompt.tokens)
             return inner.act(request)
 
@@ -100,9 +100,9 @@ def test_a_recall_gives_the_original_of_a_reference_or_a_place() -> None:
     task = tiny_task()
     context = OwnContext(task.tools, terms())
     context.take([{"role": "user", "content": f"the service has {SECRET}"}])
-    assert SECRET in str(context.answer(Call("recall", {"ref": "m0"})))
-    assert "fa-0000000000" in str(context.answer(Call("recall", {"ref": "fa-0000000000"})))
-    assert context.answer(Call("note", {"text": ""})) is None
+    assert SECRET in str(context.answer(TaskCall("recall", {"ref": "m0"})))
+    assert "fa-0000000000" in str(context.answer(TaskCall("recall", {"ref": "fa-0000000000"})))
+    assert context.answer(TaskCall("note", {"text": ""})) is None
 
 
 def test_masking_and_dropping_lose_what_was_read_first() -> None:
@@ -125,8 +125,8 @@ def test_a_play_that_goes_in_circles_ends_unsolved() -> None:
     class Circles:
         """Always says the same."""
 
-        def act(self, request: Request) -> Turn:
-            return Turn("what now?")
+        def act(self, request: Request) -> PlayerTurn:
+            return PlayerTurn("what now?")
 
     task = tiny_task(2)
     played = play("full", task, Circles(), LiveContext(task.tools, terms()))
@@ -139,7 +139,7 @@ def test_a_network_that_fails_says_nothing_of_a_strategy() -> None:
     class Gone:
         """Cannot be reached."""
 
-        def act(self, request: Request) -> Turn:
+        def act(self, request: Request) -> PlayerTurn:
             raise PlayerUnreachable("no network; check the address")
 
     task = tiny_task(2)

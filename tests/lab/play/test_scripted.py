@@ -10,11 +10,11 @@ from tests.lab.play.playing import play
 from tests.testing.rows import each_row
 
 from foldaway.lab.play.scripted import Scripted, find
-from foldaway.lab.play.task import Call, Move, Need, Request, Task, Turn
+from foldaway.lab.play.task import Move, Need, PlayerTurn, Request, Task, TaskCall
 from foldaway.lab.play.tasks import FAMILIES
 
 LIMIT = Need("limit", r"\b(\d+\.\d\d)\b", ("refund", "above|limit"), "1.00", "rule")
-MOVE = Move(Call("book", {"limit": "{limit}"}), needs=(LIMIT,))
+MOVE = Move(TaskCall("book", {"limit": "{limit}"}), needs=(LIMIT,))
 FACT = "Refunds above 250.00 EUR need approval."
 
 
@@ -24,7 +24,7 @@ def asked(*contents: str, tools: tuple[str, ...] = ()) -> Request:
     return Request(messages, [{"type": "function", "function": {"name": one}} for one in tools])
 
 
-def answered(turn: Turn, result: str) -> list[Any]:
+def answered(turn: PlayerTurn, result: str) -> list[Any]:
     """Return the messages of a call and its result."""
     (call,) = turn.calls
     function = {"name": call.name, "arguments": json.dumps(call.arguments)}
@@ -82,31 +82,31 @@ def test_words_match_from_their_beginning() -> None:
 def test_what_is_out_of_the_request_is_unknown() -> None:
     """The player read the fact a request before, and still guesses if it is gone."""
     player = player_of(MOVE, MOVE)
-    assert player.act(asked(FACT)).calls == (Call("book", {"limit": "250.00"}),)
-    assert player.act(asked("go on")).calls == (Call("book", {"limit": "1.00"}),)
+    assert player.act(asked(FACT)).calls == (TaskCall("book", {"limit": "250.00"}),)
+    assert player.act(asked("go on")).calls == (TaskCall("book", {"limit": "1.00"}),)
     assert player.guesses == 1
 
 
 def test_a_need_is_searched_for_then_recalled() -> None:
     """By its words, then by the references that the search returned; then it acts."""
     player, request = player_of(MOVE), asked("go on", tools=("search_conversation", "recall"))
-    turns: list[Turn] = []
+    turns: list[PlayerTurn] = []
     for result in ("fa-0123456789: Refunds abo…\nfa-abcdef0123: …", "?", FACT):
         turns.append(player.act(request))
         messages = [*request.messages, *answered(turns[-1], result)]
         request = Request(messages, request.tools)
     assert [turn.calls for turn in turns] == [
-        (Call("search_conversation", {"query": "refund above"}),),
-        (Call("recall", {"ref": "fa-0123456789"}),),
-        (Call("recall", {"ref": "fa-abcdef0123"}),),
+        (TaskCall("search_conversation", {"query": "refund above"}),),
+        (TaskCall("recall", {"ref": "fa-0123456789"}),),
+        (TaskCall("recall", {"ref": "fa-abcdef0123"}),),
     ]
-    assert player.act(request).calls == (Call("book", {"limit": "250.00"}),)
+    assert player.act(request).calls == (TaskCall("book", {"limit": "250.00"}),)
     assert (player.lookups, player.guesses) == (3, 0)
 
 
 def test_no_need_is_searched_for_without_end() -> None:
     """Three calls at most, then the world, then a guess."""
-    need = replace(LIMIT, again=Call("read_article", {"title": "limits"}))
+    need = replace(LIMIT, again=TaskCall("read_article", {"title": "limits"}))
     player = player_of(replace(MOVE, needs=(need,)))
     request, names = asked("go on", tools=("search_conversation", "recall")), list[str]()
     for at in range(5):
@@ -119,10 +119,10 @@ def test_no_need_is_searched_for_without_end() -> None:
 
 def test_what_the_world_can_show_again_is_looked_up() -> None:
     """Once; it costs a request, and then the value is in view."""
-    need = replace(LIMIT, again=Call("read_article", {"title": "limits"}))
+    need = replace(LIMIT, again=TaskCall("read_article", {"title": "limits"}))
     player = player_of(replace(MOVE, needs=(need,)))
     assert player.act(asked("go on")).calls == (need.again,)
-    assert player.act(asked("go on", FACT)).calls == (Call("book", {"limit": "250.00"}),)
+    assert player.act(asked("go on", FACT)).calls == (TaskCall("book", {"limit": "250.00"}),)
     assert (player.lookups, player.guesses) == (1, 0)
 
 

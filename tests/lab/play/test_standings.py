@@ -12,7 +12,7 @@ from tests.lab.play.tiny import PRICES
 from foldaway.caching.prices import Bill
 from foldaway.lab.play.game import Played
 from foldaway.lab.play.page import page, place_label, ticks_up_to
-from foldaway.lab.play.standings import PlaySummary, Share, summarize_plays
+from foldaway.lab.play.standings import PlaySummary, SolvedShare, summarize_plays
 from foldaway.lab.play.strategies import OWN, STRATEGIES
 from foldaway.lab.results import PlayManifest
 
@@ -48,23 +48,22 @@ def even(*, own: tuple[str, ...] = (), usd: float = 1.0) -> PlaySummary:
 
 def test_a_share_has_the_interval_of_wilson() -> None:
     """Checked against the formula by hand for 8 of 10; and it ends at 0 and at 1."""
-    share = Share.of(8, 10)
+    share = SolvedShare.of(8, 10)
     assert (share.low, share.high) == (
         pytest.approx(0.4902, abs=1e-4),
         pytest.approx(0.9433, abs=1e-4),
     )
-    assert Share.of(0, 10).low == 0.0
-    assert Share.of(10, 10).high == 1.0
-    assert Share.of(0, 0) == Share(0, 0, 0.0, 1.0)
+    assert SolvedShare.of(0, 10).low == 0.0
+    assert SolvedShare.of(10, 10).high == 1.0
+    assert SolvedShare.of(0, 0) == SolvedShare(0, 0, 0.0, 1.0)
 
 
 def test_where_ours_loses_comes_first() -> None:
     """With what it missed there, on the page too."""
-    found = even(own=("reply T-4711", "the port of db01 is right"), usd=2.0)
+    found = even(own=("reply T-4711", "check src/flags.py"), usd=2.0)
     assert found.verdict[0] == (
-        "normal (0 of 8) solves fewer tasks than full (8 of 8; there normal missed: reply 8, the "
-        "port of is right 8) and masking (8 of 8; there normal missed: reply 8, the port of is "
-        "right 8)."
+        "normal (0 of 8) solves fewer tasks than full (8 of 8; there normal missed: check 8, "
+        "reply 8) and masking (8 of 8; there normal missed: check 8, reply 8)."
     )
     assert (
         found.verdict[1]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from foldaway.caching.prices import Prices
 from foldaway.lab.play.game import Played, play
 from foldaway.lab.play.strategies import STRATEGIES
-from foldaway.lab.play.task import Call, Goal, Request, Task, Tool, Turn
+from foldaway.lab.play.task import Goal, PlayerTurn, Request, Task, TaskCall, TaskTool
 from foldaway.lab.replay import ReplayTerms
 
 PRICES = Prices(
@@ -28,7 +28,7 @@ class Shelf:
         self._lines = lines
         self._noted = ""
 
-    def call(self, call: Call) -> str:
+    def call(self, call: TaskCall) -> str:
         if call.name == "read_file":
             is_first = call.arguments["path"] == "file_0.txt"
             return f"{_FILLER * self._lines}{f'the service has {SECRET}' if is_first else ''}"
@@ -52,7 +52,7 @@ def tiny_task(reads: int = 40, lines: int = 60) -> Task:
         family="tiny",
         name=f"tiny-{reads}",
         system="You read files and note a port.",
-        tools=(Tool("read_file", "Read a file.", text), Tool("note", "Note a text.", text)),
+        tools=(TaskTool("read_file", "Read a file.", text), TaskTool("note", "Note a text.", text)),
         opening=f"Read {reads} files, then note the port of the service.",
         start=lambda: Shelf(lines),
         steps=reads + 2,
@@ -68,22 +68,24 @@ class Reader:
         self._has_asked = False
         self.requests: list[Request] = []
 
-    def act(self, request: Request) -> Turn:
+    def act(self, request: Request) -> PlayerTurn:
         self.requests.append(request)
         self._done += 1
         if self._done <= self._reads:
             arguments = {"path": f"file_{self._done - 1}.txt"}
-            return Turn(f"step {self._done}", (Call("read_file", arguments),))
+            return PlayerTurn(f"step {self._done}", (TaskCall("read_file", arguments),))
         if self._done > self._reads + 1 and not self._has_asked:
-            return Turn("done")
+            return PlayerTurn("done")
         texts = "\n".join(str(one.get("content")) for one in request.messages)
         found = re.search(r"port \d{5}", texts)
         names = {tool["function"]["name"] for tool in request.tools}
         if found is None and "search_conversation" in names and not self._has_asked:
             self._has_asked = True
-            return Turn("", (Call("search_conversation", {"query": "the service has port"}),))
+            return PlayerTurn(
+                "", (TaskCall("search_conversation", {"query": "the service has port"}),)
+            )
         self._has_asked = False
-        return Turn("", (Call("note", {"text": found[0] if found else "port 1"}),))
+        return PlayerTurn("", (TaskCall("note", {"text": found[0] if found else "port 1"}),))
 
 
 def terms(window: int = 200_000) -> ReplayTerms:

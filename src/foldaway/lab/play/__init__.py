@@ -1,1 +1,1 @@
-"""Agents with a goal: tasks whose end code can check, played on the contexts that strategies leave."""
+"""Agents with a goal: tasks whose end code can check, played on what strategies leave in view."""

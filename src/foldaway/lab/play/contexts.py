@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from foldaway.caching import Bill
 from foldaway.compaction import message_tokens, tools_tokens
 from foldaway.dialects import dialect_named
-from foldaway.lab.play.task import Call, Tool
+from foldaway.lab.play.task import TaskCall, TaskTool
 from foldaway.lab.replay import Piece, Prompt, PromptBill, ReplayTerms
 from foldaway.transcript import Estimator
 
@@ -40,10 +40,10 @@ class LiveContext:
     A subclass changes the prompt in `_shrink`, which is called before each request.
     """
 
-    own_tools: Sequence[Tool] = ()
+    own_tools: Sequence[TaskTool] = ()
     """Tools that the strategy adds to those of the task."""
 
-    def __init__(self, tools: Sequence[Tool], terms: ReplayTerms) -> None:
+    def __init__(self, tools: Sequence[TaskTool], terms: ReplayTerms) -> None:
         """Begin an empty conversation whose requests have these tools, and those of its own."""
         self.terms = terms
         self.tools = [as_wire(tool) for tool in (*tools, *self.own_tools)]
@@ -70,13 +70,13 @@ class LiveContext:
         """Make the prompt smaller if that is due; return whether it was."""
         return False
 
-    def answer(self, call: Call) -> str | None:
+    def answer(self, call: TaskCall) -> str | None:
         """Answer a call of a tool of its own; None if it has no such tool."""
         del call
         return None
 
 
-def as_wire(tool: Tool) -> Wire:
+def as_wire(tool: TaskTool) -> Wire:
     """Return a tool as requests declare it."""
     return {
         "type": "function",
@@ -99,7 +99,7 @@ class MaskingContext(LiveContext):
 
     def __init__(
         self,
-        tools: Sequence[Tool],
+        tools: Sequence[TaskTool],
         terms: ReplayTerms,
         *,
         keeps: int = MASKING_KEEPS,
@@ -138,7 +138,7 @@ class ClearingContext(MaskingContext):
     It is billed as if the provider kept what it cleared: the cache breaks once for each clearing.
     """
 
-    def __init__(self, tools: Sequence[Tool], terms: ReplayTerms) -> None:
+    def __init__(self, tools: Sequence[TaskTool], terms: ReplayTerms) -> None:
         """Keep as many results as the provider does by default."""
         super().__init__(tools, terms, keeps=CLEARING_KEEPS, batch=1)
 

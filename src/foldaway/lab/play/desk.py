@@ -63,7 +63,7 @@ class _Shift:
         )
         self.day = Day(
             # shorter results in long tasks, so that not all of them are large
-            bulk=draw.uniform(1.6, 2.9) * (150 / self.steps) ** 0.25,
+            bulk=draw.uniform(1.8, 2.9) * (150 / self.steps) ** 0.25,
             voucher=f"GW-{draw.code(6).upper()}",
             queues={topic: draw.number(2, "Q-") for topic in self.words["topics"]},
             strangers=[self._client() for _ in range(_STRANGERS)],

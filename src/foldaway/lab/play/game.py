@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from foldaway.caching import Bill
 from foldaway.lab.play.contexts import LiveContext, Wire, measure
-from foldaway.lab.play.task import Call, Player, Request, Task, Turn
+from foldaway.lab.play.task import Player, PlayerTurn, Request, Task, TaskCall
 
 MOST_STEPS = 2.5
 """A play ends after this many times the requests that its task takes with everything in view: who
@@ -101,7 +101,7 @@ class _Game:
             self._wrong_before = self._world.wrong
         return Request(context.messages, context.tools)
 
-    def go_on(self, turn: Turn) -> bool:
+    def go_on(self, turn: PlayerTurn) -> bool:
         """Take a turn and do what it says; return whether there is anything more to do."""
         answer = as_message(turn, self.steps)
         self._context.sent.send(measure(answer))
@@ -117,7 +117,7 @@ class _Game:
         self._said = [{"role": "user", "content": asked}]
         return asked is not None
 
-    def _call(self, call: Call) -> str:
+    def _call(self, call: TaskCall) -> str:
         own = self._context.answer(call)
         self._recalls += own is not None
         return self._world.call(call) if own is None else own
@@ -143,7 +143,7 @@ class _Game:
         )
 
 
-def as_message(turn: Turn, step: int) -> Wire:
+def as_message(turn: PlayerTurn, step: int) -> Wire:
     """Return a turn as the message of an agent; ids of calls are its step and their place."""
     if not turn.calls:
         return {"role": "assistant", "content": turn.text or "(no words)"}
@@ -154,7 +154,7 @@ def as_message(turn: Turn, step: int) -> Wire:
     }
 
 
-def _calls(calls: Sequence[Call], step: int) -> list[Wire]:
+def _calls(calls: Sequence[TaskCall], step: int) -> list[Wire]:
     return [
         {
             "id": f"call_{step}_{at}",

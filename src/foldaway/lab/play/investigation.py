@@ -97,7 +97,7 @@ class _Inquiry:
         hosts = [draw.once(self._host) for _ in range(70)]
         self.archive = _Archive(
             key=draw.code(10),
-            bulk=draw.uniform(0.5, 1.2) * (150 / self.steps) ** 0.4,
+            bulk=draw.uniform(0.5, 0.85) * (150 / self.steps) ** 0.6,
             logs={log: draw.randint(600, 1500) for log in logs},
             hosts=hosts,
             plants={},

@@ -17,7 +17,7 @@ from foldaway.dialects import convert
 from foldaway.errors import BatchStopped, InvalidSetting, SummarizerFailed
 from foldaway.lab.play.contexts import DIALECT, LiveContext, Wire, measure, tail_start
 from foldaway.lab.play.game import PlayerUnreachable
-from foldaway.lab.play.task import Call, Request, Tool, Turn
+from foldaway.lab.play.task import PlayerTurn, Request, TaskCall, TaskTool
 from foldaway.lab.replay import ReplayTerms
 from foldaway.lab.scoring.session import render_all
 from foldaway.summarizers import after_try, endpoint_of, writers_of
@@ -72,7 +72,7 @@ class ModelPlayer:
             self._kind, self._name, url=model.url, key_variable=model.key_variable, purpose="a play"
         )
 
-    def act(self, request: Request) -> Turn:
+    def act(self, request: Request) -> PlayerTurn:
         """Return what the model does next.
 
         Raises `PlayerUnreachable` for a failure that may pass, and `BatchStopped` for one by which
@@ -90,7 +90,7 @@ class ModelPlayer:
             raise BatchStopped(said)
         raise PlayerUnreachable(said)
 
-    async def _ask(self, body: dict[str, Any]) -> Turn:
+    async def _ask(self, body: dict[str, Any]) -> PlayerTurn:
         async with await self._endpoint.open_client(ANSWER_SECONDS, retries=TRIES_MORE) as client:
             if self._kind == "anthropic":
                 body = convert(body, "anthropic", dialect=DIALECT).messages
@@ -100,19 +100,21 @@ class ModelPlayer:
             return await _ASK[self._kind](client, body)
 
 
-async def _ask_chat(client: Any, body: dict[str, Any]) -> Turn:
+async def _ask_chat(client: Any, body: dict[str, Any]) -> PlayerTurn:
     message = (await client.chat.completions.create(**body)).choices[0].message
     calls = tuple(
-        Call(one.function.name, _arguments(one.function.arguments))
+        TaskCall(one.function.name, _arguments(one.function.arguments))
         for one in message.tool_calls or ()
     )
-    return Turn(message.content or "", calls)
+    return PlayerTurn(message.content or "", calls)
 
 
-async def _ask_messages(client: Any, body: dict[str, Any]) -> Turn:
+async def _ask_messages(client: Any, body: dict[str, Any]) -> PlayerTurn:
     blocks = (await client.messages.create(**body)).content
     text = "\n".join(one.text for one in blocks if one.type == "text")
-    return Turn(text, tuple(Call(one.name, one.input) for one in blocks if one.type == "tool_use"))
+    return PlayerTurn(
+        text, tuple(TaskCall(one.name, one.input) for one in blocks if one.type == "tool_use")
+    )
 
 
 _ASK: Mapping[str, Callable[[Any, dict[str, Any]], Any]] = {
@@ -136,7 +138,7 @@ class ModelSummaryContext(LiveContext):
     """Has a model write a summary of everything when the window is nearly full."""
 
     def __init__(
-        self, tools: Sequence[Tool], terms: ReplayTerms, *, summarizer: Summarizer
+        self, tools: Sequence[TaskTool], terms: ReplayTerms, *, summarizer: Summarizer
     ) -> None:
         """Take who writes."""
         super().__init__(tools, terms)

@@ -9,20 +9,20 @@ from typing import Any
 from foldaway._core import Policy, Saving
 from foldaway.engine import TOOLS, Compressor, Model
 from foldaway.lab.play.contexts import DIALECT, LiveContext, Wire, measure
-from foldaway.lab.play.task import Call, Tool
+from foldaway.lab.play.task import TaskCall, TaskTool
 from foldaway.lab.replay import Piece, ReplayTerms
 
 _PLACE = re.compile(r"\[?m(\d+)\]?")
 
 
-def _recall_tools() -> tuple[Tool, Tool]:
+def _recall_tools() -> tuple[TaskTool, TaskTool]:
     """Return the engine's two tools under the names of a play."""
     recall, search = TOOLS
     text = search["parameters"]["properties"]["text"]
     asks = {**search["parameters"], "required": ["query"], "properties": {"query": text}}
     return (
-        Tool("search_conversation", search["description"], asks),
-        Tool("recall", recall["description"], recall["parameters"]),
+        TaskTool("search_conversation", search["description"], asks),
+        TaskTool("recall", recall["description"], recall["parameters"]),
     )
 
 
@@ -34,7 +34,9 @@ class OwnContext(LiveContext):
 
     own_tools = (SEARCH, RECALL)
 
-    def __init__(self, tools: Sequence[Tool], terms: ReplayTerms, save: Saving = "normal") -> None:
+    def __init__(
+        self, tools: Sequence[TaskTool], terms: ReplayTerms, save: Saving = "normal"
+    ) -> None:
         """Take how early a compaction is made to save money."""
         super().__init__(tools, terms)
         self._compressor = Compressor(
@@ -71,7 +73,7 @@ class OwnContext(LiveContext):
                 self._sizes[id(wire)] = wire, measure(wire)  # keeps it, so no other gets its id
         return [self._sizes[id(wire)] for wire in messages]
 
-    def answer(self, call: Call) -> str | None:
+    def answer(self, call: TaskCall) -> str | None:
         """Answer the tools that bring folded messages back."""
         conversation = self._compressor.conversation
         if call.name == SEARCH.name:
@@ -94,7 +96,7 @@ class OwnContextWithoutRecall(OwnContext):
 
     own_tools = ()
 
-    def answer(self, call: Call) -> str | None:
+    def answer(self, call: TaskCall) -> str | None:
         """Answer nothing."""
         del call
         return None

@@ -10,8 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from foldaway._core import write_whole
-from foldaway.caching import usd
-from foldaway.lab.play.standings import Against, Outcome, PlayLine, PlaySummary, Share
+from foldaway.lab.play.standings import (
+    Against,
+    Outcome,
+    PlayLine,
+    PlaySummary,
+    SolvedShare,
+    dollars,
+)
 from foldaway.lab.play.strategies import OWN
 from foldaway.lab.results import MeanInterval, PlayManifest
 
@@ -114,8 +120,8 @@ def _row(line: PlayLine) -> str:
     cells = [
         f"{line.solved.part} of {line.solved.whole}",
         f"{line.solved.low:.0%} to {line.solved.high:.0%}",
-        _interval(line.usd, usd),
-        "–" if line.usd_per_solved is None else usd(line.usd_per_solved),
+        _interval(line.usd, dollars),
+        "–" if line.usd_per_solved is None else dollars(line.usd_per_solved),
         f"{line.steps:.0f}",
         f"{line.tokens:,.0f}",
         f"{line.compactions:.1f}",
@@ -136,11 +142,15 @@ def _beside(against: Against | None) -> str:
     if against is None:
         return "<td></td><td></td>"
     solved = _interval(against.solved, lambda value: f"{value:+.0%}")
-    money = _interval(against.usd, lambda value: f"{'+' if value > 0 else ''}{usd(value)}")
+    money = _interval(against.usd, _signed)
     return (
         f'<td class="{_WORDS[against.in_solved]}">{solved}</td>'
         f'<td class="{_WORDS[against.in_money]}">{money}</td>'
     )
+
+
+def _signed(amount: float) -> str:
+    return f"{'−' if amount < 0 else '+'}{dollars(abs(amount))}"
 
 
 def _interval(found: MeanInterval | None, form: Callable[[float], str]) -> str:
@@ -152,7 +162,7 @@ def _interval(found: MeanInterval | None, form: Callable[[float], str]) -> str:
 def _families(lines: Sequence[PlayLine]) -> str:
     names = list(dict.fromkeys(name for line in lines for name in line.families))
 
-    def cell(share: Share | None) -> str:
+    def cell(share: SolvedShare | None) -> str:
         return "<td>–</td>" if share is None else f"<td>{share.part} of {share.whole}</td>"
 
     rows = (_tr(line, "".join(cell(line.families.get(name)) for name in names)) for line in lines)
@@ -211,23 +221,20 @@ class _Box(Struct, frozen=True):
 
 def _figure(lines: Sequence[PlayLine]) -> str:
     """Return the plot: money a task to the right, share of the tasks solved upwards."""
-    shown = [line for line in lines if line.usd is not None]
-    most = max((line.usd.high for line in shown if line.usd), default=0.0) or 1.0
-    ticks = ticks_up_to(most)
-    points = [
-        (_across(line.usd.mean / ticks[-1]), _up(line.solved.mean)) for line in shown if line.usd
-    ]
+    shown = [(line, line.usd) for line in lines if line.usd is not None]
+    ticks = ticks_up_to(max((money.high for _, money in shown), default=0.0) or 1.0)
+    points = [(_across(money.mean / ticks[-1]), _up(line.solved.mean)) for line, money in shown]
     parts = [*_axes(ticks)]
-    for line, (x, y) in zip(shown, points, strict=True):
+    for (line, money), (x, y) in zip(shown, points, strict=True):
         color = "blue" if line.is_ours else "orange"
-        low, high = (_across(end / ticks[-1]) for end in (line.usd.low, line.usd.high))  # type: ignore[union-attr]
+        low, high = (_across(end / ticks[-1]) for end in (money.low, money.high))
         parts.append(
             f'<g style="stroke:var(--{color});stroke-opacity:.5">'
             f'<path d="M{x:.1f} {_up(line.solved.low):.1f}V{_up(line.solved.high):.1f}'
             f'M{low:.1f} {y:.1f}H{high:.1f}"/></g>'
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_DOT:g}" style="fill:var(--{color})"/>'
         )
-    parts += _labels([line.strategy for line in shown], points)
+    parts += _labels([line.strategy for line, _ in shown], points)
     says = "Share of the tasks solved against money a task, a dot for each strategy"
     return (
         f'<figure><svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{says}">'

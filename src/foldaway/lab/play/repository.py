@@ -54,8 +54,8 @@ class _Work:
     def __init__(self, draw: Draw) -> None:
         self.draw, self.words = draw, vocabulary()["repository"]
         self.story = Story("repository")
-        self.steps = int(62 * (385 / 62) ** draw.random())
-        self.bulk = draw.uniform(0.8, 1.9) * (150 / self.steps) ** 0.5
+        self.steps = int(66 * (385 / 66) ** draw.random())
+        self.bulk = draw.uniform(1.5, 2.6) * (150 / self.steps) ** 0.4
         package, words = draw.one(self.words["packages"]), self.words
         subjects = [f"{one} ({area})" for one in words["subjects"] for area in words["areas"]]
         self.project = _Project(
@@ -85,7 +85,7 @@ class _Work:
             if all(symbol != one for _, one in self.symbols):
                 self.symbols.append((path, symbol))
                 parts.append(f"{symbol} = {draw.randint(2, 90)}\n")
-        for _ in range(max(2, int(draw.randint(3, 8) * self.bulk))):
+        for _ in range(min(22, int(draw.randint(3, 8) * self.bulk) + 1)):
             name = draw.once(lambda: f"{draw.one(words['verbs'])}_{draw.one(words['nouns'])}")
             project.functions[name] = path
             parts.append("\n" + fill(draw.one(words["code"]["bodies"]), {"name": name}))
@@ -129,7 +129,7 @@ class _Work:
         small: list[_Job] = []
         while taken < self.steps:
             small.append(self._small())
-            taken += len(small[-1].moves) + 0.7
+            taken += len(small[-1].moves) + 0.45
         cut, end = max(1, len(small) // 4), len(small) * 3 // 4
         before, late = [*early, *small[:cut]], [*small[end:], *far]
         draw.shuffle(before)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from foldaway.lab.play.task import Call, Move, Need, Request, Task, Turn, fill, fill_call
+from foldaway.lab.play.task import Move, Need, PlayerTurn, Request, Task, TaskCall, fill, fill_call
 
 SEARCH, RECALL = ("search_conversation", "query"), ("recall", "ref")
 """The tools, and their arguments, that reach what is out of the request."""
@@ -57,10 +57,10 @@ class Scripted:
         self.lookups = 0
         """Calls that searched, recalled, or asked the world for what was known before."""
 
-    def act(self, request: Request) -> Turn:
+    def act(self, request: Request) -> PlayerTurn:
         """Return the next move, or a lookup of what it needs."""
         if self._place >= len(self._script):
-            return Turn(text="That is all from me.")
+            return PlayerTurn(text="That is all from me.")
         move = self._script[self._place]
         past, found = read(request, frozenset((self._search[0], self._recall[0])))
         texts = [*past, *found]
@@ -73,7 +73,7 @@ class Scripted:
                 lookup = self._next_lookup(need, words, request, past, values)
                 if lookup is not None:
                     self.lookups += 1
-                    return Turn(calls=(lookup,))
+                    return PlayerTurn(calls=(lookup,))
                 guessed += 1
             values[need.name] = need.guess if value is None else value
         self._place += 1
@@ -88,7 +88,7 @@ class Scripted:
         request: Request,
         past: Sequence[str],
         values: Mapping[str, str],
-    ) -> Call | None:
+    ) -> TaskCall | None:
         """Return what to call for a need that is not in the request; None: guess."""
         made = self._lookups.get(need.name, 0)
         offered = {one.get("function", one).get("name") for one in request.tools}
@@ -96,26 +96,26 @@ class Scripted:
             self._lookups[need.name] = made + 1
             if made == 0 and self._search[0] in offered:
                 query = " ".join(word.partition("|")[0] for word in words)
-                return Call(self._search[0], {self._search[1]: query})
+                return TaskCall(self._search[0], {self._search[1]: query})
             # the answers to the search and to the recalls after it
             shown = "\n".join(past[-made:]) if made else ""
             references = list(dict.fromkeys(_REFERENCE.findall(shown)))
             if self._recall[0] in offered and 0 < made <= len(references):
-                return Call(self._recall[0], {self._recall[1]: references[made - 1]})
+                return TaskCall(self._recall[0], {self._recall[1]: references[made - 1]})
         if need.again is not None and need.name not in self._looked_again:
             self._looked_again.add(need.name)
             return fill_call(need.again, values)
         return None
 
 
-def turn_of(move: Move, values: Mapping[str, str]) -> Turn:
+def turn_of(move: Move, values: Mapping[str, str]) -> PlayerTurn:
     """Return a move with its holes filled."""
     call = move.call
     if move.above is not None:
         first, second = (_number(values[name]) for name in move.above)
         call = call if first > second else move.otherwise
     calls = () if call is None else (fill_call(call, values),)
-    return Turn(text=fill(move.text, values), calls=calls)
+    return PlayerTurn(text=fill(move.text, values), calls=calls)
 
 
 def texts_of(request: Request) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.lab.play.task import Call, Goal, Move, Need, Task, Tool, World, fill, holes_of
+from foldaway.lab.play.task import Goal, Move, Need, Task, TaskCall, TaskTool, World, fill, holes_of
 
 MOST_PATIENCE = 2
 """How often the person asks to go on if a round ends before anything was done in it."""
@@ -109,14 +109,14 @@ class Story:
         return tuple(moves)
 
 
-def _call_of(line: str, long: Mapping[str, str] | None) -> Call | None:
+def _call_of(line: str, long: Mapping[str, str] | None) -> TaskCall | None:
     """Return the call of a line; none for an empty one."""
     if not line:
         return None
     tool, *parts = line.split(" ")
     pairs = (part.split("=", 1) for part in parts)
     given = {name: int(value) if value.isdigit() else value for name, value in pairs}
-    return Call(tool, given | dict(long or {}))
+    return TaskCall(tool, given | dict(long or {}))
 
 
 def _need(family: str, name: str, words: Mapping[str, str]) -> Need:
@@ -197,7 +197,7 @@ class Stage:
         self._met = dict.fromkeys(story.aims, False)
         self._patience = MOST_PATIENCE
 
-    def call(self, call: Call) -> str:
+    def call(self, call: TaskCall) -> str:
         """Return the result of a call; what is wrong with its form is a result too."""
         tool = self._tools.get(call.name)
         if tool is None:
@@ -255,10 +255,10 @@ class Stage:
         return words["books"].format(**arguments, **self.extra(tool, key))
 
 
-def tools_of(family: str) -> tuple[Tool, ...]:
+def tools_of(family: str) -> tuple[TaskTool, ...]:
     """Return the tools of a family, as its words describe them."""
     return tuple(
-        Tool(
+        TaskTool(
             name,
             one["description"],
             {
@@ -300,7 +300,7 @@ def pretty(record: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def fault_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
+def fault_of(tool: TaskTool, arguments: Mapping[str, Any]) -> str:
     """Return what is wrong with the form of arguments; nothing if they are as they should be."""
     known, required = tool.parameters["properties"], tool.parameters["required"]
     for name, value in arguments.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
@@ -17,7 +16,6 @@ from foldaway.lab.results import MeanInterval, PlayManifest, mean_interval
 
 _Z = 1.959964
 """Of the normal distribution, for 95 %."""
-_WITH_FIGURES = re.compile(r"\s*\S*\d\S*")
 LEAST_TASKS = 6
 """Fewer that all point one way come about by chance too often; as in the report of a run."""
 
@@ -25,7 +23,7 @@ Outcome: TypeAlias = Literal["better", "worse", "not apart", "too few"]
 """Of ours beside another strategy: `not apart` if the 95 % interval of the difference holds 0."""
 
 
-class Share(Struct, frozen=True):
+class SolvedShare(Struct, frozen=True):
     """How many of all, and the 95 % interval of the share, after Wilson."""
 
     part: int
@@ -34,7 +32,7 @@ class Share(Struct, frozen=True):
     high: float
 
     @classmethod
-    def of(cls, part: int, whole: int) -> Share:
+    def of(cls, part: int, whole: int) -> SolvedShare:
         """Return the share of a part; of nothing it may be anything."""
         if not whole:
             return cls(0, 0, 0.0, 1.0)
@@ -85,7 +83,7 @@ class PlayLine(Struct, frozen=True, kw_only=True):
     strategy: str
     what: str
     is_ours: bool
-    solved: Share
+    solved: SolvedShare
     usd: MeanInterval | None
     """Per task."""
     usd_per_solved: float | None
@@ -104,7 +102,7 @@ class PlayLine(Struct, frozen=True, kw_only=True):
     endings: dict[str, int]
     missed: dict[str, int]
     """In how many plays a kind of goal was missed."""
-    families: dict[str, Share]
+    families: dict[str, SolvedShare]
     against: Against | None
     """Ours minus this; None for ours itself."""
 
@@ -113,7 +111,7 @@ class PlayLine(Struct, frozen=True, kw_only=True):
         """Solved, money a task, steps, recalls and wrong actions, for a table."""
         return (
             f"{self.solved.part}/{self.solved.whole}",
-            usd(self.usd.mean) if self.usd else "–",
+            _money(self),
             f"{self.steps:.0f}",
             f"{self.recalls:.1f}",
             f"{self.wrong:.1f}",
@@ -161,7 +159,7 @@ def _line(strategy: PlayStrategy, plays: Sequence[Played], ours: Sequence[Played
         strategy=strategy.name,
         what=strategy.what,
         is_ours=strategy.is_ours,
-        solved=Share.of(solved, len(counted)),
+        solved=SolvedShare.of(solved, len(counted)),
         usd=mean_interval([one.bill.usd for one in counted]),
         usd_per_solved=bill.usd / solved if solved else None,
         bill=bill,
@@ -174,7 +172,7 @@ def _line(strategy: PlayStrategy, plays: Sequence[Played], ours: Sequence[Played
         endings=dict(Counter(one.ending for one in plays)),
         missed=dict(Counter(kind for one in counted for kind in kinds_missed(one)).most_common()),
         families={
-            family: Share.of(
+            family: SolvedShare.of(
                 sum(one.is_solved for one in counted if one.family == family),
                 sum(one.family == family for one in counted),
             )
@@ -186,10 +184,10 @@ def _line(strategy: PlayStrategy, plays: Sequence[Played], ours: Sequence[Played
 
 def kinds_missed(played: Played) -> set[str]:
     """Return the kinds of goals that a play missed, and how it ended if it was cut short. The kind
-    of a goal is its name without words that have figures in them.
+    of a goal is the first word of its name.
     """
     ending = {str(played.ending)} - {"done"}
-    return ending | {_WITH_FIGURES.sub("", name).strip() for name in played.missed}
+    return ending | {name.split()[0] for name in played.missed}
 
 
 def _against(ours: Sequence[Played], others: Sequence[Played]) -> Against:
@@ -253,7 +251,12 @@ def _count(line: PlayLine) -> str:
 
 
 def _money(line: PlayLine) -> str:
-    return usd(line.usd.mean) if line.usd else "–"
+    return dollars(line.usd.mean) if line.usd else "–"
+
+
+def dollars(amount: float) -> str:
+    """Return an amount in cents if it has any, with more digits otherwise."""
+    return f"${amount:.2f}" if amount >= 0.1 else usd(amount)
 
 
 def _join(names: Iterable[str]) -> str:

@@ -23,13 +23,13 @@ from foldaway.lab.play.contexts import (
 )
 from foldaway.lab.play.like_hermes import LikeHermesContext
 from foldaway.lab.play.own_context import OwnContext, OwnContextWithoutRecall
-from foldaway.lab.play.task import Tool
+from foldaway.lab.play.task import TaskTool
 from foldaway.lab.replay import ReplayTerms
 
 OWN = "normal"
 """The strategy with which the others are compared."""
 
-StartContext: TypeAlias = Callable[[Sequence[Tool], ReplayTerms], LiveContext]
+StartContext: TypeAlias = Callable[[Sequence[TaskTool], ReplayTerms], LiveContext]
 
 
 class PlayStrategy(Struct, frozen=True):

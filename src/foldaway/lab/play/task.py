@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 
-class Tool(Struct, frozen=True):
+class TaskTool(Struct, frozen=True):
     """A tool of a world; `parameters` is a JSON schema."""
 
     name: str
@@ -17,18 +17,18 @@ class Tool(Struct, frozen=True):
     parameters: Mapping[str, Any]
 
 
-class Call(Struct, frozen=True):
+class TaskCall(Struct, frozen=True):
     """A call of a tool."""
 
     name: str
     arguments: Mapping[str, Any]
 
 
-class Turn(Struct, frozen=True):
+class PlayerTurn(Struct, frozen=True):
     """What a player does next: calls of tools, or words to the person, who then speaks."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[TaskCall, ...] = ()
 
 
 NeedKind = Literal["near", "rule", "id", "reversed", "changed"]
@@ -47,20 +47,20 @@ class Need(Struct, frozen=True):
     guess: str
     """What is taken if it is nowhere."""
     kind: NeedKind = "near"
-    again: Call | None = None
+    again: TaskCall | None = None
     """What shows it once more, with holes."""
 
 
 class Move(Struct, frozen=True):
     """One step of a procedure: a call or words, with a hole such as `{order}` for each need."""
 
-    call: Call | None = None
+    call: TaskCall | None = None
     text: str = ""
     needs: tuple[Need, ...] = ()
     """In order: the words of one may have holes that those before it fill."""
     above: tuple[str, str] | None = None
     """Two needs; `otherwise` is called unless the number of the first is above the second's."""
-    otherwise: Call | None = None
+    otherwise: TaskCall | None = None
 
 
 class Goal(Struct, frozen=True):
@@ -76,7 +76,7 @@ class World(Protocol):
     wrong: int
     """Actions so far that the task forbids, or that were done with a wrong value."""
 
-    def call(self, call: Call) -> str:
+    def call(self, call: TaskCall) -> str:
         """Do what a call says; return its result. An unknown tool is a result too."""
         ...
 
@@ -95,7 +95,7 @@ class Task(Struct, frozen=True):
     family: str
     name: str
     system: str
-    tools: tuple[Tool, ...]
+    tools: tuple[TaskTool, ...]
     opening: str
     """What the person says first."""
     start: Callable[[], World]
@@ -116,7 +116,7 @@ class Request(Struct, frozen=True):
 class Player(Protocol):
     """Who decides the next turn, by the request alone."""
 
-    def act(self, request: Request) -> Turn:
+    def act(self, request: Request) -> PlayerTurn:
         """Return what to do next."""
         ...
 
@@ -126,9 +126,9 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return _HOLE.sub(lambda hole: values.get(hole[1], hole[0]), text)
 
 
-def fill_call(call: Call, values: Mapping[str, str]) -> Call:
+def fill_call(call: TaskCall, values: Mapping[str, str]) -> TaskCall:
     """Return a call with its holes filled."""
-    return Call(
+    return TaskCall(
         call.name,
         {
             name: fill(value, values) if isinstance(value, str) else value
