@@ -46,7 +46,7 @@ def play(output: str, jobs: int | None, as_json: bool, strategies: str, **given:
     foldaway lab play --tasks 60 --seed 1
     foldaway lab play --tasks 12 --model openai:qwen3 --url http://localhost:8000/v1
     """
-    names = tuple(filter(None, map(str.strip, strategies.split(","))))
+    names = tuple(name.strip() for name in strategies.split(",") if name.strip())
     settings, folder = PlaySettings(strategies=names, **given), Path(output)
     settings.check()
     with progress_bar("plays", quiet=not sys.stderr.isatty()) as update:

@@ -18,7 +18,8 @@ import msgspec
 from foldaway._core import write_whole
 from foldaway.errors import NotWritable
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 MANIFEST = "run.json"
 _LOOK_SECONDS = 1.0
