@@ -56,12 +56,30 @@ class Cluster:
         self._nodes: list[subprocess.Popen[bytes]] = []
         self._start("--head", "--port", str(self._port), "--include-dashboard", "false",
                     "--temp-dir", folder)  # fmt: skip
-        is_ready = [str(self._ray), "status"]  # its port is open before it is
-        while subprocess.run(
-            is_ready, env=self.environment, capture_output=True, check=False
-        ).returncode:
+
+    def join(self) -> None:
+        """Start one node more, again if it ends: nodes of one machine may want the same port."""
+        wanted = self._count() + 1
+        while self._count() < wanted:
+            if self._nodes[-1].poll() is not None or len(self._nodes) < wanted:
+                self.start_node()
+
+    def start_node(self) -> None:
+        """Start a node, without waiting until it has joined."""
+        self._start("--address", self.address)
+
+    def _count(self) -> int:
+        """Return how many nodes have joined, the head one of them."""
+        joined = 0
+        while not joined:  # its port is open before it is ready
             if self._nodes[0].poll() is not None:
                 raise SystemExit("the head of the cluster ended")
+            told = subprocess.run(
+                [str(self._ray), "status"], env=self.environment, capture_output=True, text=True,
+                check=False,
+            )  # fmt: skip
+            joined = told.stdout.partition("Pending")[0].count("node_")
+        return joined
 
     def _start(self, *how: str) -> None:
         line = [str(self._ray), "start", "--block", "--num-cpus", self._cpus, *how]
@@ -71,10 +89,6 @@ class Cluster:
         self._nodes.append(subprocess.Popen(
             line, env=environment, stdout=nowhere, stderr=nowhere, start_new_session=True
         ))  # fmt: skip
-
-    def join(self) -> None:
-        """Start one node more."""
-        self._start("--address", self.address)
 
     def kill_one(self) -> int:
         """Kill the newest node with all its processes; return how many there were."""
@@ -127,7 +141,7 @@ def on_cluster(path: Path, out: Path, shards: int, asked: argparse.Namespace) ->
         first = _wait(running, out, 1, began)
         at_kill, killed = _wait(running, out, shards // 3, began), cluster.kill_one()
         at_join = _wait(running, out, 2 * shards // 3, began)
-        cluster.join()
+        cluster.start_node()
         _, said = running.communicate()
         took = time.monotonic() - began
     assert running.returncode in (0, 3), said.decode()  # 3: records are over their target
