@@ -17,12 +17,12 @@ from foldaway.cli.run_agent import (
     run,
 )
 from foldaway.config.opening import home_folder
-from foldaway.gateway.inspector.spending_reader import survey
+from foldaway.gateway.inspector.spending_reader import StoreSurvey
 from foldaway.sessions.place import SessionOptions
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
-from foldaway.stores.values import NewSession
+from foldaway.stores.values import NewSession, SessionFilter
 from foldaway.usage.balances import OwnCompaction, SavedSum
 
 MODEL = "claude-sonnet-4-5"
@@ -63,9 +63,12 @@ def test_what_compactions_saved_is_one_sum(foldaway: Any, home: Path, tmp_path: 
         compacted(store, "messages:s-1")
         compacted(store, "messages:s-2", "no-such-model")
         (own,) = OwnCompaction.of_agent(store, "claude-code", "s-1", PriceList())
-        everything = survey(store, PriceList()).compactions
+        looked = StoreSurvey()
+        for info in store.all_sessions(SessionFilter(kind="any")):
+            looked.add(info)
+        looked.weigh(store, PriceList())
     assert own.saved
-    assert OwnCompaction.add_up(everything) == SavedSum(2, 1, own.saved)
+    assert OwnCompaction.add_up(looked.compactions) == SavedSum(2, 1, own.saved)
     (seen,) = foldaway("usage", "--json").reports
     assert seen["saved"] == {"compactions": 2, "known": 1, "dollars": pytest.approx(own.saved)}
     verb = "saved" if own.saved > 0 else "cost"

@@ -468,7 +468,7 @@ def test_the_budgets_are_in_the_providers_tokens() -> None:
 def test_what_is_no_message_is_not_taken(value: object) -> None:
     """It is refused before it is in the log, and the conversation goes on."""
     compressor = Compressor()
-    with pytest.raises(NotReadable, match="no message"):
+    with pytest.raises(NotReadable, match="expected a message"):
         compressor.append({"role": "user", "content": "hi"}, value)
     assert compressor.messages == []
     compressor.append({"role": "user", "content": "hi"})
