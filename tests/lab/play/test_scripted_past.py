@@ -37,3 +37,28 @@ def test_the_newest_of_the_places_that_a_search_found_wins() -> None:
     past, rest = read(Request(messages, ()), LOOKUPS)
     assert find(past, r"\b(\d+) connections", ["pool"]) == "20"
     assert "the pool is in db.py" in rest
+
+
+def test_an_entry_of_a_record_is_as_old_as_the_message_that_it_names() -> None:
+    """A record stands after what it is about, and after what is still there of the conversation."""
+    record = "## Done\n1. preserve quotes-2.log, label LH-2102 [m0]\n2. asked again [m2]\nThe end."
+    messages = [
+        {"role": "user", "content": "Preserve quotes-2.log."},
+        {"role": "user", "content": "Preserved files get the label LH-3455 from now on."},
+        {"role": "user", "content": record},
+    ]
+    texts = read(Request(messages, ()), LOOKUPS)[1]
+    assert find(texts, r"\bLH-\d{4}\b", ["label"]) == "LH-3455"
+    assert find(texts, r"\bLH-\d{4}\b", ["quotes-2.log"]) == "LH-2102"
+    assert "The end." in texts[-1]
+
+
+def test_a_value_belongs_to_its_own_item() -> None:
+    """Items of a list are about things of their own, however near they stand."""
+    said = (
+        "Please:\n- rename check_pages\n- rename route_shards to emit_signing_parts\n  in outbox.py"
+    )
+    shape = r"\b(?!check|route)([a-z]+_[a-z]+_[a-z]+)\b"
+    assert find([said], shape, ["route_shards"]) == "emit_signing_parts"
+    assert find([said], shape, ["outbox.py"]) == "emit_signing_parts"
+    assert find([said], shape, ["check_pages"]) is None

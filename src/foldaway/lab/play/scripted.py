@@ -34,6 +34,10 @@ _CHANGED = re.compile(
 """What says that a line is newer than others of its message."""
 _PLACES = re.compile(r"(?m)^message (\d+):")
 """How a search names the messages that it found."""
+_SOURCE = re.compile(r"\[m(\d+)[^\]]*\]")
+"""How a record names the message that an entry comes from."""
+_ITEM = re.compile(r"\s*[-*•] \S")
+"""The beginning of an item of a list: the next one is about something else."""
 _REFERENCE = re.compile(r"\b(?:[a-z]{1,4}-[0-9a-f]{6,}|m\d+)\b")
 
 
@@ -124,23 +128,41 @@ def texts_of(request: Request) -> list[str]:
 
 
 def read(request: Request, lookups: frozenset[str]) -> tuple[list[str], list[str]]:
-    """Return what these tools brought back, and every other text of a request, in order.
+    """Return what these tools brought back, and every other text of a request, the oldest first.
 
     What is searched for and recalled is of the past, wherever it stands in the request: all else
-    is newer.
+    is newer. An entry of a record that names its message is as old as that one; a message that is
+    still there is at least as new as its place.
     """
-    past, found, made = list[str](), list[str](), set[str]()
-    for message in request.messages:
+    past, found, made = list[str](), list[tuple[int, bool, str]](), set[str]()
+    for at, message in enumerate(request.messages):
+        texts = list(_texts_in(message.get("content")))
         if message.get("tool_call_id") in made:
-            past.extend(map(_in_time, _texts_in(message.get("content"))))
+            past.extend(map(_in_time, texts))
         else:
-            found.extend(_texts_in(message.get("content")))
+            found.extend(aged for text in texts for aged in _with_age(text, at))
         for call in message.get("tool_calls") or ():
             function = call.get("function", {})
-            found.append(str(function.get("arguments", "")))
+            found.append((at, True, str(function.get("arguments", ""))))
             if function.get("name") in lookups:
                 made.add(str(call.get("id")))
-    return past, found
+    return past, [text for _, _, text in sorted(found, key=lambda aged: aged[:2])]
+
+
+def _with_age(text: str, at: int) -> Iterator[tuple[int, bool, str]]:
+    """Yield a message of a place, and the entries of a record apart; these are older than a message
+    of the same place.
+    """
+    if not _SOURCE.search(text):
+        yield at, True, text
+        return
+    rest = list[str]()
+    for line in text.split("\n"):
+        if source := _SOURCE.search(line):
+            yield min(int(source[1]), at), False, line
+        else:
+            rest.append(line)
+    yield at, True, "\n".join(rest)
 
 
 def _in_time(text: str) -> str:
@@ -223,7 +245,7 @@ def _values_at(
 ) -> Iterator[_Found]:
     """Yield the values of one piece if the words are in it or around it."""
     for around in range(radius + 1):
-        window = " ".join(pieces[max(0, at - around) : at + around + 1]).lower()
+        window = " ".join(_around(pieces, at, around)).lower()
         if all(way.is_in(window) for way in ways):
             break
     else:
@@ -242,6 +264,18 @@ def _values_at(
             value.strip(),
             _REPLACED.search(piece[:start]) is None,
         )
+
+
+def _around(pieces: Sequence[str], at: int, most: int) -> Sequence[str]:
+    """Return a piece with its neighbours, at most so many on each side; an item ends before the
+    next one.
+    """
+    start = stop = at
+    while start > max(0, at - most) and not _ITEM.match(pieces[start]):
+        start -= 1
+    while stop < min(len(pieces) - 1, at + most) and not _ITEM.match(pieces[stop + 1]):
+        stop += 1
+    return pieces[start : stop + 1]
 
 
 @lru_cache(maxsize=512)
