@@ -267,7 +267,7 @@ def _values_at(
 
 
 def _around(pieces: Sequence[str], at: int, most: int) -> Sequence[str]:
-    """Return a piece with its neighbours, at most so many on each side; an item ends before the
+    """Return a piece with its neighbours, up to a number on each side; an item ends before the
     next one.
     """
     start = stop = at
