@@ -16,6 +16,7 @@ from tests.testing.rows import each_row
 
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.stores.open import open_store
+from foldaway.stores.postgres import connections
 from foldaway.stores.postgres.connections import newest
 from foldaway.stores.values import NewSession
 
@@ -114,6 +115,22 @@ def test_an_empty_database_cannot_be_opened_read_only(database: str) -> None:
     with psycopg.connect(database) as connection:
         schemas = "SELECT 1 FROM pg_namespace WHERE nspname = 'foldaway'"
         assert connection.execute(schemas).fetchone() is None
+
+
+def test_a_store_that_is_only_read_is_brought_up_to_date_first(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks at sessions after an update has no other command to give before."""
+    known = dict(connections.migrations("postgres"))
+    with monkeypatch.context() as earlier:
+        del known[newest()]
+        earlier.setattr(connections, "migrations", lambda backend: known)
+        with closing(open_store(database)) as store:
+            session = store.create(NEW)
+            assert store.health().schema == max(known)
+    with closing(open_store(database, read_only=True)) as store:
+        assert store.session(session.id).id == session.id
+        assert store.health().schema == newest()
 
 
 def test_a_standby_is_told_apart(database: str) -> None:

@@ -114,6 +114,19 @@ def test_what_a_session_had_is_taken_out_in_as_many_steps_of_a_larger_store(tmp_
     assert steps[MANY] < 2 * steps[FEW]
 
 
+def test_the_address_of_a_damaged_body_goes_with_it_too(tmp_path: Path) -> None:
+    """Also if the damage is not seen: the same bytes come again and are kept whole."""
+    said = [NewMessage(body=b'{"said": "once"}', role="user", text="once")]
+    with open_store(tmp_path / "one.db") as store:
+        store.create(NewSession(id="a"), messages=said)
+    with closing(apsw.Connection(str(tmp_path / "one.db"))) as file:
+        file.execute("UPDATE bodies SET packed = x'007b7d'")
+    with open_store(tmp_path / "one.db") as store:
+        store.erase(["a"], vacuum=False)
+        store.create(NewSession(id="b"), messages=said)
+        assert store.read("b")[0].body == said[0].body
+
+
 def test_the_address_of_a_body_goes_with_it(tmp_path: Path) -> None:
     """Or the next message of these bytes would be given a body that is not there."""
     image = base64.b64encode(random.Random(3).randbytes(9_000))

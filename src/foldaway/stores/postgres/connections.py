@@ -135,11 +135,9 @@ def make_ready(connection: Connection, where: str, tenant: str, *, read_only: bo
         )
     done = _schema_number(connection)
     refuse_newer(where, "store", done, newest())
-    if read_only and done < newest():
+    if read_only and not done:
         raise StoreUnavailable(
-            where,
-            "the store is not there yet or was written by an older version",
-            remedy="open it once for writing, which brings it up to date",
+            where, "the store is not there yet", remedy="open it once for writing, which makes it"
         )
     if done < newest():
         _migrate(connection, where)

@@ -162,17 +162,19 @@ class SqliteDatabase:
         return key
 
     def remove_bodies(self, tx: Statements, keys: Sequence[BodyKey]) -> None:
-        """Delete bodies and their addresses, which their contents tell."""
+        """Delete bodies and their addresses, which their contents tell; if one is damaged, all
+        addresses are looked through.
+        """
         gone = "DELETE FROM addresses WHERE tenant = ? AND body = ?"
         for key in keys:
             rows = tx.rows("SELECT tenant, key, parts, packed FROM bodies WHERE key = ?", (key,))
-            try:
+            both = list[bytes]()
+            with suppress(zstandard.ZstdError, IndexError):
                 content = content_of(tx, *rows[0])
-            except (zstandard.ZstdError, IndexError):  # damaged: nothing tells its address
+                both = [address_of(content, is_part=is_part) for is_part in (True, False)]
+            told = both and tx.run(f"{gone} AND address IN (?, ?)", (self.tenant, key, *both))
+            if not told:
                 tx.run(gone, (self.tenant, key))
-                continue
-            both = [address_of(content, is_part=is_part) for is_part in (True, False)]
-            tx.run(f"{gone} AND address IN (?, ?)", (self.tenant, key, *both))
         tx.many("DELETE FROM bodies WHERE key = ?", [(key,) for key in keys])
 
     def put_messages(

@@ -96,7 +96,7 @@ def check(connection: apsw.Connection, path: str) -> None:
 
 
 def is_older(connection: apsw.Connection) -> bool:
-    """Return whether an older version wrote the file; what is ours and empty is no such file."""
+    """Return whether an older version wrote the file. An empty file has no version."""
     return _application(connection) == APPLICATION and _schema(connection) < newest()
 
 
