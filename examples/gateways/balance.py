@@ -1,4 +1,4 @@
-"""One address before several gateways, for where there is no nginx.
+"""One address before several gateways, if you have no nginx.
 
 python examples/gateways/balance.py PORT GATEWAY_URL…
 

@@ -27,6 +27,8 @@ LEAST_COLUMNS = 20
 """A narrower terminal is drawn for as if it had this many columns."""
 BAR_COLUMNS = 24
 """The width of the longest bar of a category."""
+SCORE_COLUMNS = 8
+"""The width of the bar of a score of 1."""
 
 Piece: TypeAlias = "str | tuple[str, str] | Text"
 """A text, alone or with its style."""

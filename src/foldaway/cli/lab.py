@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from foldaway.cli import CommandGroup, say
-from foldaway.cli.draw import Picture, Piece, progress_bar
+from foldaway.cli.draw import SCORE_COLUMNS, Picture, Piece, progress_bar
 from foldaway.cli.files import count_of, label
 from foldaway.cli.inputs import (
     COUNT,
@@ -25,7 +25,7 @@ from foldaway.cli.inputs import (
     print_json,
     usage_error,
 )
-from foldaway.cli.lab_play import play, score_bar
+from foldaway.cli.lab_play import play
 from foldaway.cli.settings import prices_for
 from foldaway.errors import NotReadable
 from foldaway.lab import RunSettings, RunText, compare_to_baseline, describe_run, read_summary
@@ -244,7 +244,7 @@ def show_run(found: RunText, *, wide: bool = False) -> None:
         rows: list[tuple[Piece, ...]] = []
         for row in table.rows:
             name = (row.strategy, "bold green" if row.is_ours else "")
-            bar = () if wide else (score_bar(picture, row.bound),)
+            bar = () if wide else (_bar(picture, row.bound),)
             rows.append((name, *bar, *row.cells, (row.faults, "red")))
         names = ("", *(() if wide else ("",)), *found.columns, "faults")
         picture.table(f"{'l' if wide else 'lb'}{kinds}f", rows, names=names)
@@ -253,3 +253,7 @@ def show_run(found: RunText, *, wide: bool = False) -> None:
     picture.blank()
     for name, says in found.legend:
         picture.paragraph((f"{name}: ", "bold dim"), (says, "dim"), indent=2)
+
+
+def _bar(picture: Picture, bound: float | None) -> Piece:
+    return "" if bound is None else picture.meter(round(bound * SCORE_COLUMNS), SCORE_COLUMNS)

@@ -9,13 +9,11 @@ from typing import Any
 
 import click
 
-from foldaway.cli.draw import Picture, Piece, progress_bar
-from foldaway.cli.files import label
+from foldaway.cli.draw import SCORE_COLUMNS, Picture, Piece, progress_bar
+from foldaway.cli.files import count_of, label
 from foldaway.cli.inputs import COUNT, json_option, options, print_json
 from foldaway.lab import PlaySettings
 
-_BAR_COLUMNS = 8
-"""The width of the bar of a share of 1."""
 _MODEL = "Let a model play: openai:NAME or anthropic:NAME. Without it a scripted player does."
 _KEY_VARIABLE = "The variable with the key for --url; no key is sent there without it."
 _PRICES = "The model whose prices are counted."
@@ -40,7 +38,7 @@ def play(output: str, jobs: int | None, as_json: bool, strategies: str, **given:
 
     Long tasks are drawn from a seed, and code checks how each ended. They need no network and no
     judge. The scripted player acts by rules on what is in its context, and on nothing else. DIR
-    gets play.html, play.json and plays.jsonl; if it is run again, it resumes where it stopped.
+    gets play.html, play.json and plays.jsonl; a second run with the same options goes on with it.
 
     \b
     foldaway lab play --tasks 60 --seed 1
@@ -49,12 +47,12 @@ def play(output: str, jobs: int | None, as_json: bool, strategies: str, **given:
     names = tuple(name.strip() for name in strategies.split(",") if name.strip())
     settings, folder = PlaySettings(strategies=names, **given), Path(output)
     settings.check()
-    with progress_bar("plays", quiet=not sys.stderr.isatty()) as update:
-        summary = settings.run(
-            folder,
-            jobs=jobs or os.cpu_count() or 1,
-            tell=lambda done, total: update(completed=done, total=total),
+    is_shown = sys.stderr.isatty()
+    with progress_bar("plays", quiet=not is_shown) as update:
+        tell = (
+            (lambda done, total: update(completed=done, total=total)) if is_shown else _say_tenths
         )
+        summary = settings.run(folder, jobs=jobs or os.cpu_count() or 1, tell=tell)
     if as_json:
         for line in summary.lines:
             print_json(line)
@@ -63,7 +61,7 @@ def play(output: str, jobs: int | None, as_json: bool, strategies: str, **given:
     rows: list[tuple[Piece, ...]] = [
         (
             (line.strategy, "bold green" if line.is_ours else ""),
-            score_bar(picture, line.solved.mean),
+            picture.meter(round(line.solved.mean * SCORE_COLUMNS), SCORE_COLUMNS),
             *line.cells,
         )
         for line in summary.lines
@@ -76,9 +74,6 @@ def play(output: str, jobs: int | None, as_json: bool, strategies: str, **given:
     return 0
 
 
-def score_bar(picture: Picture, share: float | None) -> str:
-    """Return a share as a bar; none if it is not known."""
-    if share is None:
-        return ""
-    full = round(share * _BAR_COLUMNS)
-    return picture.block * full + picture.shade * (_BAR_COLUMNS - full)
+def _say_tenths(done: int, total: int) -> None:
+    if done * 10 // total > (done - 1) * 10 // total:
+        click.echo(f"foldaway: {done:,} of {count_of(total, 'play')} done", err=True)

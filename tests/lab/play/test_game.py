@@ -88,7 +88,7 @@ def test_what_was_folded_comes_back_by_the_tools() -> None:
     """The number of the first file is searched for, and the search is counted."""
     played, reader = play_tiny(OWN, **LONG)
     names = [tool["function"]["name"] for tool in reader.requests[0].tools]
-    assert names == ["read_file", "note", "search_conversation", "recall"]
+    assert names == ["read_file", "note", "foldaway_recall", "foldaway_search"]
     assert played.compactions > 0
     assert played.is_solved
     shown = json.dumps([dict(one) for one in reader.requests[LONG["reads"]].messages])
@@ -100,8 +100,10 @@ def test_a_recall_gives_the_original_of_a_reference_or_a_place() -> None:
     task = tiny_task()
     context = OwnContext(task.tools, terms())
     context.take([{"role": "user", "content": f"the service has {SECRET}"}])
-    assert SECRET in str(context.answer(TaskCall("recall", {"ref": "m0"})))
-    assert "fa-0000000000" in str(context.answer(TaskCall("recall", {"ref": "fa-0000000000"})))
+    assert SECRET in str(context.answer(TaskCall("foldaway_recall", {"ref": "m0"})))
+    assert "fa-0000000000" in str(
+        context.answer(TaskCall("foldaway_recall", {"ref": "fa-0000000000"}))
+    )
     assert context.answer(TaskCall("note", {"text": ""})) is None
 
 

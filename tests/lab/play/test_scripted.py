@@ -89,16 +89,16 @@ def test_what_is_out_of_the_request_is_unknown() -> None:
 
 def test_a_need_is_searched_for_then_recalled() -> None:
     """By its words, then by the references that the search returned; then it acts."""
-    player, request = player_of(MOVE), asked("go on", tools=("search_conversation", "recall"))
+    player, request = player_of(MOVE), asked("go on", tools=("foldaway_search", "foldaway_recall"))
     turns: list[PlayerTurn] = []
     for result in ("fa-0123456789: Refunds abo…\nfa-abcdef0123: …", "?", FACT):
         turns.append(player.act(request))
         messages = [*request.messages, *answered(turns[-1], result)]
         request = Request(messages, request.tools)
     assert [turn.calls for turn in turns] == [
-        (TaskCall("search_conversation", {"query": "refund above"}),),
-        (TaskCall("recall", {"ref": "fa-0123456789"}),),
-        (TaskCall("recall", {"ref": "fa-abcdef0123"}),),
+        (TaskCall("foldaway_search", {"text": "refund above"}),),
+        (TaskCall("foldaway_recall", {"ref": "fa-0123456789"}),),
+        (TaskCall("foldaway_recall", {"ref": "fa-abcdef0123"}),),
     ]
     assert player.act(request).calls == (TaskCall("book", {"limit": "250.00"}),)
     assert (player.lookups, player.guesses) == (3, 0)
@@ -108,13 +108,19 @@ def test_no_need_is_searched_for_without_end() -> None:
     """Three calls at most, then the world, then a guess."""
     need = replace(LIMIT, again=TaskCall("read_article", {"title": "limits"}))
     player = player_of(replace(MOVE, needs=(need,)))
-    request, names = asked("go on", tools=("search_conversation", "recall")), list[str]()
+    request, names = asked("go on", tools=("foldaway_search", "foldaway_recall")), list[str]()
     for at in range(5):
         turn = player.act(request)
         names.append(turn.calls[0].name)
         messages = [*request.messages, *answered(turn, f"result {at}: m1 m2 m3 m4")]
         request = Request(messages, request.tools)
-    assert names == ["search_conversation", "recall", "recall", "read_article", "book"]
+    assert names == [
+        "foldaway_search",
+        "foldaway_recall",
+        "foldaway_recall",
+        "read_article",
+        "book",
+    ]
 
 
 def test_what_the_world_can_show_again_is_looked_up() -> None:

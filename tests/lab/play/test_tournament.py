@@ -107,7 +107,7 @@ def test_the_command_prints_a_table_and_the_page(tmp_path: Path) -> None:
     assert "play.html" in shown.output
     assert "solved" in shown.output
     listed = CliRunner().invoke(command, [*asked, "--json"])
-    lines = [json.loads(line) for line in listed.output.splitlines()]
+    lines = [json.loads(line) for line in listed.stdout.splitlines()]
     assert [line["strategy"] for line in lines] == ["normal", "masking"]
     assert list(lines[0]) == [
         "strategy", "what", "is_ours", "solved", "usd", "usd_per_solved", "bill", "steps",

@@ -79,11 +79,9 @@ class Reader:
         texts = "\n".join(str(one.get("content")) for one in request.messages)
         found = re.search(r"port \d{5}", texts)
         names = {tool["function"]["name"] for tool in request.tools}
-        if found is None and "search_conversation" in names and not self._has_asked:
+        if found is None and "foldaway_search" in names and not self._has_asked:
             self._has_asked = True
-            return PlayerTurn(
-                "", (TaskCall("search_conversation", {"query": "the service has port"}),)
-            )
+            return PlayerTurn("", (TaskCall("foldaway_search", {"text": "the service has port"}),))
         self._has_asked = False
         return PlayerTurn("", (TaskCall("note", {"text": found[0] if found else "port 1"}),))
 

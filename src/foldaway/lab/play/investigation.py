@@ -50,7 +50,7 @@ class _Archive(Struct, kw_only=True):
     hosts: list[str]
     plants: dict[tuple[str, int], _Plant]
     tables: dict[str, dict[str, str]]
-    """The rows of the documents that are tables: what stands for what."""
+    """The rows of the documents that are tables: names and their values."""
     vendors: dict[str, str]
     """The case of the vendor in each thread."""
     evidence: dict[str, str]

@@ -124,9 +124,7 @@ _ASK: Mapping[str, Callable[[Any, dict[str, Any]], Any]] = {
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
-    """Return the arguments of a call; what is no object is handed on as it is, for the world to
-    refuse.
-    """
+    """Return the arguments of a call; the world refuses what is no object."""
     try:
         found = json.loads(text or "{}")
     except ValueError:

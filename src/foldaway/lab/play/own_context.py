@@ -15,24 +15,10 @@ from foldaway.lab.replay import Piece, ReplayTerms
 _PLACE = re.compile(r"\[?m(\d+)\]?")
 
 
-def _recall_tools() -> tuple[TaskTool, TaskTool]:
-    """Return the engine's two tools under the names of a play."""
-    recall, search = TOOLS
-    text = search["parameters"]["properties"]["text"]
-    asks = {**search["parameters"], "required": ["query"], "properties": {"query": text}}
-    return (
-        TaskTool("search_conversation", search["description"], asks),
-        TaskTool("recall", recall["description"], recall["parameters"]),
-    )
-
-
-SEARCH, RECALL = _recall_tools()
-
-
 class OwnContext(LiveContext):
     """The real compressor, which decides before each request as the gateway does."""
 
-    own_tools = (SEARCH, RECALL)
+    own_tools = tuple(TaskTool(**tool) for tool in TOOLS)
 
     def __init__(
         self, tools: Sequence[TaskTool], terms: ReplayTerms, save: Saving = "normal"
@@ -75,16 +61,13 @@ class OwnContext(LiveContext):
 
     def answer(self, call: TaskCall) -> str | None:
         """Answer the tools that bring folded messages back."""
+        if all(call.name != tool.name for tool in self.own_tools):
+            return None
         conversation = self._compressor.conversation
-        if call.name == SEARCH.name:
-            text = str(call.arguments.get("query") or "")
-            return conversation.answer_tool("foldaway_search", {"text": text})
-        if call.name == RECALL.name:
-            return conversation.answer_tool("foldaway_recall", call.arguments, self._recall)
-        return None
+        return conversation.answer_tool(call.name, call.arguments, self._recall)
 
     def _recall(self, reference: str) -> list[Any]:
-        """Return what a reference stands for, or the message at a place such as m12."""
+        """Return the originals behind a reference, or the message at a place such as m12."""
         place = _PLACE.fullmatch(reference)
         if place is not None and int(place[1]) < self._compressor.length:
             return [self._compressor.log.messages[int(place[1])].wire]
@@ -95,8 +78,3 @@ class OwnContextWithoutRecall(OwnContext):
     """The same for agents that have no tool to bring anything back."""
 
     own_tools = ()
-
-    def answer(self, call: TaskCall) -> str | None:
-        """Answer nothing."""
-        del call
-        return None

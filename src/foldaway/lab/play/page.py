@@ -55,7 +55,7 @@ def page(summary: PlaySummary) -> str:
 <body><main>
 <h1>Tasks played to their end</h1>
 <p class="lead">{_describe(asked)}</p>
-{_section("Where Foldaway loses, and where it wins", map(_headline, summary.verdict))}
+{_section("Losses, then wins", map(_headline, summary.verdict))}
 {failures}
 {_section("Solved against money", [_figure(lines)])}
 {_section("Strategies", [_table(_HEADS, map(_row, lines)), _paragraph(_READING)])}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from foldaway.lab.play.task import Move, Need, PlayerTurn, Request, Task, TaskCall, fill, fill_call
 
-SEARCH, RECALL = ("search_conversation", "query"), ("recall", "ref")
+SEARCH, RECALL = ("foldaway_search", "text"), ("foldaway_recall", "ref")
 """The tools, and their arguments, that reach what is out of the request."""
 MOST_LOOKUPS = 3
 """Calls that search or recall for one need; a model gives up too."""
@@ -25,7 +25,7 @@ _REPLACED = re.compile(
     r"supersed\w+|old|earlier|no longer|from)\b[\s:\"'`(~$€]*|~~|→\s*not\s+)$",
     re.I,
 )
-"""What stands before a value that is no longer so."""
+"""Words before a value that no longer holds."""
 _CHANGED = re.compile(
     r"\b(now|from now on|from here on|instead|changed?|no longer|new|updated?|correct\w*|reversed|"
     r"supersedes|replaces|latest|current)\b",
@@ -130,9 +130,9 @@ def texts_of(request: Request) -> list[str]:
 def read(request: Request, lookups: frozenset[str]) -> tuple[list[str], list[str]]:
     """Return what these tools brought back, and every other text of a request, the oldest first.
 
-    What is searched for and recalled is of the past, wherever it stands in the request: all else
-    is newer. An entry of a record that names its message is as old as that one; a message that is
-    still there is at least as new as its place.
+    What a search or a recall brought back is of the past, although it comes last in the request:
+    all else is newer. An entry of a record that names its message is as old as that one; a message
+    that is still there is at least as new as its place.
     """
     past, found, made = list[str](), list[tuple[int, bool, str]](), set[str]()
     for at, message in enumerate(request.messages):

@@ -96,7 +96,7 @@ class Story:
         )
 
     def _procedure(self) -> tuple[Move, ...]:
-        """Return the script; a fact that is needed again is no longer far, as it was used."""
+        """Return the script. A fact is far at its first use alone: later it stands nearer."""
         used: set[tuple[str, ...]] = set()
         moves: list[Move] = []
         for move in self.script:
