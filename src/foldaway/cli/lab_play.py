@@ -47,11 +47,15 @@ def play(output: str, jobs: int | None, as_json: bool, strategies: str, **given:
     names = tuple(name.strip() for name in strategies.split(",") if name.strip())
     settings, folder = PlaySettings(strategies=names, **given), Path(output)
     settings.check()
-    is_shown = sys.stderr.isatty()
+    is_shown, told = sys.stderr.isatty(), set[int]()
+
+    def tell(done: int, total: int) -> None:
+        update(completed=done, total=total)
+        if not is_shown and (tenth := done * 10 // total) not in told:
+            told.add(tenth)
+            click.echo(f"foldaway: {done:,} of {count_of(total, 'play')} done", err=True)
+
     with progress_bar("plays", quiet=not is_shown) as update:
-        tell = (
-            (lambda done, total: update(completed=done, total=total)) if is_shown else _say_tenths
-        )
         summary = settings.run(folder, jobs=jobs or os.cpu_count() or 1, tell=tell)
     if as_json:
         for line in summary.lines:
@@ -72,8 +76,3 @@ def play(output: str, jobs: int | None, as_json: bool, strategies: str, **given:
         picture.paragraph(sentence, indent=2)
     picture.line((f"  the page is {label(str(folder / 'play.html'))}", "dim"))
     return 0
-
-
-def _say_tenths(done: int, total: int) -> None:
-    if done * 10 // total > (done - 1) * 10 // total:
-        click.echo(f"foldaway: {done:,} of {count_of(total, 'play')} done", err=True)

@@ -106,6 +106,7 @@ def test_the_command_prints_a_table_and_the_page(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert "play.html" in shown.output
     assert "solved" in shown.output
+    assert shown.stderr.splitlines() == [f"foldaway: {done} of 2 plays done" for done in range(3)]
     listed = CliRunner().invoke(command, [*asked, "--json"])
     lines = [json.loads(line) for line in listed.stdout.splitlines()]
     assert [line["strategy"] for line in lines] == ["normal", "masking"]
