@@ -343,7 +343,6 @@ def _outcome(todo: Plan, made: Assembled, prose: Summary | None, both: Joined) -
             prose_to=state.prose_to if prose is None else partition.tail_start,
             stale_thinking=keeps_stale(work, made.messages),
             ineffective=state.ineffective + 1 if poor else 0,
-            last_saving=round(saving, 4),
             references=(*state.references, *made.references),
         ),
         messages=made.messages,

@@ -77,7 +77,6 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """Whether thinking is shown that is bound to what was changed: requests must ask the provider
     to drop it."""
     ineffective: int = 0
-    last_saving: float = 0.0
     references: tuple[Reference, ...] = ()
 
     def with_carried(self, carried: Sequence[str]) -> CompactionState:
