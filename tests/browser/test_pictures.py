@@ -28,12 +28,13 @@ SHRINK = runpy.run_path(str(ROOT / "docs" / "small_pictures.py"))["shrink"]
 AGENTS = ("claude-code", "codex", "opencode", "pi")
 WINDOW = 100_000
 _HOMES = re.compile(rb"/(?:Users|home)/[\w.-]+")
+_RUDE = re.compile(rb"\bfuck(?=ed|ing|\b)", re.IGNORECASE)
 _TWO_DAYS = 172_800
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of four agents, with other names of home folders."""
+    """Files of four agents, with other names of home folders and a milder word."""
     if not (DATA / "native").is_dir():
         pytest.skip(f"no real sessions at {DATA / 'native'}; set FOLDAWAY_DATA")
     folder = tmp_path_factory.mktemp("files")
@@ -41,7 +42,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for path in (DATA / "native" / agent).glob("*.gz"):
             if "fixture" not in path.name:
                 text = _HOMES.sub(b"/home/dev", gzip.decompress(path.read_bytes()))
-                (folder / path.stem).write_bytes(text)
+                (folder / path.stem).write_bytes(_RUDE.sub(b"mess", text))
     return folder
 
 
