@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,6 +26,9 @@ from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring.shell import shell_parser
 from foldaway.lab.scoring_rows import TrialTerms
 from foldaway.lab.strategies import PLAIN, choose_strategies
+
+PATIENCE = 120.0
+"""Seconds that a process has on a busy machine."""
 
 FROZEN = Path(__file__).parent / "frozen"
 NAMES = ("foldaway", "head+tail", "keep-tail")
@@ -273,3 +277,24 @@ def test_workers_do_not_hear_ctrl_c() -> None:
         )
     assert heard.stdout == "True\n"
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_workers_end_with_the_run() -> None:
+    """Also if it is told to end, as `timeout` does: a model would go on being asked, and paid."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(PATIENCE)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        run = (
+            "from urllib.request import urlopen\n"
+            "from foldaway.lab.run_folder import run_in_processes\n"
+            f"list(run_in_processes(urlopen, [{address!r}] * 2, 2, int, int))"
+        )
+        with subprocess.Popen([sys.executable, "-c", run], stderr=subprocess.PIPE) as process:
+            held = [server.accept()[0] for _ in range(2)]
+            process.terminate()
+            for worker in held:
+                with worker:
+                    worker.settimeout(PATIENCE)
+                    while worker.recv(4_096):
+                        pass
+            assert process.wait(PATIENCE) == 128 + signal.SIGTERM

@@ -68,6 +68,23 @@ def without_interrupts() -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextmanager
+def _ended_by_signal() -> Generator[None]:
+    """Have SIGTERM raise `SystemExit`, as Ctrl-C raises an error: processes are ended by it too."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run_in_processes(
     work: Callable[[Item], Result],
     items: Sequence[Item],
@@ -77,11 +94,12 @@ def run_in_processes(
 ) -> Iterator[Result]:
     """Yield what `work` makes of each item, as it is done; each process begins with `begin`.
 
-    `tell` is called at least once a second. An error, also Ctrl-C, ends all processes at once.
+    `tell` is called at least once a second. An error, Ctrl-C or SIGTERM ends all processes at once.
     """
     others = set(multiprocessing.active_children())
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(items)), spawn, begin) as pool:
+    workers = ProcessPoolExecutor(min(jobs, len(items)), spawn, begin)
+    with _ended_by_signal(), workers as pool:
         with without_interrupts():
             waiting: set[Future[Result]] = {pool.submit(work, item) for item in items}
         try:

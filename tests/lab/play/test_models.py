@@ -99,6 +99,15 @@ def test_a_server_that_is_busy_is_asked_again_and_then_left() -> None:
     assert "check the name of the model" in played.why
 
 
+def test_a_request_that_the_server_finds_too_long_did_not_fit() -> None:
+    """The window of the strategy was not kept: that is its loss, and nobody asks again."""
+    refused = openai_error(400, "context_length_exceeded", "maximum context length is 32768")
+    with ModelServer(refused) as server:
+        played = plays("openai:tiny", server.openai_url)
+        assert len(server.requests) == 1
+    assert (played.ending, played.is_counted, played.why) == ("did not fit", True, "")
+
+
 def test_a_summary_by_the_model_is_billed_and_what_is_newest_stays() -> None:
     """It is asked when the window is nearly full."""
     task = tiny_task()

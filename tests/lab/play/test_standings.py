@@ -58,6 +58,16 @@ def test_a_share_has_the_interval_of_wilson() -> None:
     assert SolvedShare.of(0, 0) == SolvedShare(0, 0, 0.0, 1.0)
 
 
+def test_who_cannot_do_the_tasks_compares_nothing() -> None:
+    """If none was solved, neither steps nor money say anything."""
+    found = summary(
+        *(played(name, task, ("x",)) for name in ("full", OWN, "masking") for task in range(8))
+    )
+    assert found.verdict == [
+        "No strategy solved a task: this player cannot do them, and compares nothing."
+    ]
+
+
 def test_where_ours_loses_comes_first() -> None:
     """With what it missed there, on the page too."""
     found = even(own=("reply T-4711", "check src/flags.py"), usd=2.0)

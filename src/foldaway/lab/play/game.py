@@ -17,7 +17,8 @@ MOST_STEPS = 2.5
 looks at most things twice is not lost yet. Chosen."""
 
 Ending: TypeAlias = Literal["done", "out of steps", "did not fit", "no answer"]
-"""`done`: the person has nothing more to say; `did not fit`: the prompt was over the window;
+"""`done`: the person has nothing more to say; `did not fit`: the prompt was over our window or
+that of the server;
 `no answer`: the model could not be asked."""
 
 
@@ -59,6 +60,10 @@ class PlayerUnreachable(Exception):
     """A player that cannot be asked; its text says why and what to do."""
 
 
+class RequestTooLong(Exception):
+    """A request that the player's server refused because of its length."""
+
+
 def play(strategy: str, task: Task, player: Player, context: LiveContext) -> Played:
     """Return what comes of a task when `player` sees of it what `context` shows."""
     game, why = _Game(task, context), ""
@@ -70,6 +75,9 @@ def play(strategy: str, task: Task, player: Player, context: LiveContext) -> Pla
                 ending = "did not fit"
                 break
             turn = player.act(request)
+        except RequestTooLong:
+            ending = "did not fit"
+            break
         except PlayerUnreachable as error:
             ending, why = "no answer", str(error)
             break

@@ -16,10 +16,11 @@ from foldaway.caching import wants_breakpoints, with_breakpoints
 from foldaway.dialects import convert
 from foldaway.errors import BatchStopped, InvalidSetting, SummarizerFailed
 from foldaway.lab.play.contexts import DIALECT, LiveContext, Wire, measure, tail_start
-from foldaway.lab.play.game import PlayerUnreachable
+from foldaway.lab.play.game import PlayerUnreachable, RequestTooLong
 from foldaway.lab.play.task import PlayerTurn, Request, TaskCall, TaskTool
 from foldaway.lab.replay import ReplayTerms
 from foldaway.lab.scoring.session import render_all
+from foldaway.sessions import RefusedRequest
 from foldaway.summarizers import after_try, endpoint_of, writers_of
 
 ANSWER_SECONDS = 600.0
@@ -75,8 +76,8 @@ class ModelPlayer:
     def act(self, request: Request) -> PlayerTurn:
         """Return what the model does next.
 
-        Raises `PlayerUnreachable` for a failure that may pass, and `BatchStopped` for one by which
-        no other request would fare better.
+        Raises `RequestTooLong` if the server says so, `PlayerUnreachable` for a failure that may
+        pass, and `BatchStopped` for one by which no other request would fare better.
         """
         body = {"model": self._name, "messages": request.messages, "tools": request.tools}
         try:
@@ -84,6 +85,9 @@ class ModelPlayer:
         except SummarizerFailed as error:
             failed = error
         except Exception as error:  # noqa: BLE001  a guest: whatever the SDK raises has a kind
+            status, body = getattr(error, "status_code", None), getattr(error, "body", None)
+            if status and RefusedRequest(status, body, str(error)).refusal:
+                raise RequestTooLong from None
             failed = self._endpoint.failure(error, has_begun=False)
         said = f"{failed}; check the name of the model, --url, and the key and its quota"
         if after_try(failed, is_last=True) == "stop":

@@ -215,6 +215,8 @@ def give_verdict(lines: Sequence[PlayLine]) -> list[str]:
     rivals = [line for line in lines if not line.is_ours]
     if ours is None or ours.usd is None or not rivals:
         return ["Nothing was played that could be compared."]
+    if not any(line.solved.part for line in lines):
+        return ["No strategy solved a task: this player cannot do them, and compares nothing."]
     found: list[str] = []
     for outcome, in_solved, in_money in _WORDS:
         solved = [one for one in rivals if one.against and one.against.in_solved == outcome]
