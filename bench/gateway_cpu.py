@@ -135,7 +135,7 @@ def ways(stack: ExitStack, sources: list[Path]) -> list[Way]:
             "-m", "foldaway", "serve", "--port", "0", "--window", str(WINDOW), "--upstream",
             provider, "--store", folder, FOLDAWAY_HOME=folder, PYTHONPATH=str(source),
         ))  # fmt: skip
-        found.append(Way("the other" if number else "gateway", *served))
+        found.append(Way(f"other {number}" if number else "gateway", *served))
     for way in found:
         Client(way.url).first_byte(body_of(talk(2, 100, "warm")), "warm")
     return found
