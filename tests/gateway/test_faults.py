@@ -10,7 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ from aiohttp import web
 
 from foldaway._core.policy import Policy
 from foldaway.errors import StoreUnavailable
-from foldaway.gateway.conversation import Conversation
+from foldaway.gateway.conversation import Conversation, Threads
 from foldaway.gateway.requests import Turn
 from foldaway.gateway.states import Standings
 from foldaway.sessions.too_long import SIGNS
@@ -296,10 +296,10 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
         is_inside.clear()
         raise StoreUnavailable("here", "is locked", remedy="wait")
 
-    with ThreadPoolExecutor(2) as pool:
+    with closing(Threads(4)) as threads:  # two of them for what nobody waits for
         told = Standings(lambda _: None, "key", "agent", "model")
         stored: Any = SimpleNamespace(open=opened)
-        conversation = Conversation(stored, pool, told)
+        conversation = Conversation(stored, threads, told)
         turn = Turn("key", "model", "agent", b"{}", False)
         first = asyncio.create_task(conversation.take_down(turn, {}, 0))
         while not is_inside.is_set():

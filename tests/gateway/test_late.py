@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from foldaway import Policy
 from foldaway.stores import Held
 from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 WIRES = [
     "messages",
@@ -182,3 +186,73 @@ async def test_a_refusal_inside_a_stream_is_mended_like_any_other(
             assert (got.status, got.body) == (200, b"".join(kit.events[wire]))
         assert strict.refused >= 1
         assert len(stand.upstream.asked[-1]) <= MOST_BYTES
+
+
+class Gated:
+    """A store in which nothing can begin until that is let."""
+
+    def __init__(self, store: Any) -> None:
+        self.store, self.gate, self.inside = store, threading.Event(), threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def create(self, *given: Any, **named: Any) -> Any:
+        self.inside.set()
+        assert self.gate.wait(60)
+        return self.store.create(*given, **named)
+
+
+async def test_a_burst_of_small_conversations_waits_for_no_engine(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """They have gone on elsewhere, and nothing is due: none is late, and all are taken down."""
+    store, count = Gated(open_store(tmp_path / "both")), 60
+    late: Any = {"context_length": 200_000, "policy": Policy(), "deadlines": (1.0, 1.0)}
+    async with gateway(store=store, **late) as stand:
+        try:
+            for steps in (4, 5):
+                bodies = [kit.talk("chat", steps, name=f"talk {at}") for at in range(count)]
+                asked = (stand.post(body, key=str(at)) for at, body in enumerate(bodies))
+                notes = {got.note for got in await asyncio.gather(*asked)}
+                assert notes == {"pass; nothing is due"}
+        finally:
+            store.gate.set()
+    found = list(store.all_sessions(SessionFilter()))
+    assert [one.length for one in found] == [len(bodies[0]["messages"])] * count
+    store.close()
+
+
+async def test_a_small_request_of_what_was_compacted_is_not_taken_for_a_new_one(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """Its prefix stays the same bytes in a gateway that would leave it alone."""
+    store = open_store(tmp_path / "both")
+    async with gateway(store=store) as stand:
+        for steps in range(8, 13):
+            await stand.post(kit.talk("chat", steps, chars=4_000))
+        before = listed(stand.upstream.asked[-1])
+    async with gateway(store=store, policy=Policy(), context_length=900_000) as stand:
+        body = kit.talk("chat", 13, chars=4_000)
+        await stand.post(body)
+        after = listed(stand.upstream.asked[-1])
+        assert after[: len(before)] == before != listed(kit.packed(body))[: len(before)]
+    store.close()
+
+
+@pytest.mark.slow
+async def test_waiting_for_others_does_not_make_a_request_late(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """Only the work on it counts against its deadline."""
+    store = Gated(open_store(tmp_path / "both"))
+    pays: Any = {"context_length": 200_000, "policy": Policy(save="most")}
+    async with gateway(store=store, deadlines=(3.0, 3.0), workers=1, **pays) as stand:
+        other = asyncio.create_task(stand.post(kit.talk("chat", 70), key="other"))
+        await asyncio.to_thread(store.inside.wait)
+        asking = asyncio.create_task(stand.post(kit.talk("chat", 70)))
+        await asyncio.wait({asking}, timeout=4)
+        store.gate.set()
+        notes = ((await other).note, (await asking).note)
+        assert notes == ("pass; deadline", "compacted 1")
+    store.close()

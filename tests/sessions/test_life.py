@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.sessions.talking import SMALL, WINDOW, talk
+from tests.testing.rows import each_row
 
 from foldaway import Model, Policy, check
 from foldaway.caching import Prices
@@ -18,6 +19,7 @@ from foldaway.sessions.finding import discover
 from foldaway.sessions.hiding import as_it_is
 from foldaway.sessions.hooks import Hooks, SessionEvent, current_session
 from foldaway.sessions.lineage import Handed
+from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession, SessionFilter, SessionInfo
@@ -390,3 +392,36 @@ def test_the_breakdown_has_what_the_provider_measured_first(store: Store) -> Non
     assert sum(share.tokens for share in measured.categories) == measured.tokens
     assert abs(measured.longest[0].tokens - 3 * estimated.longest[0].tokens) <= 3
     assert measured.pressure == pytest.approx(3 * estimated.pressure, abs=0.001)
+
+
+class Told:
+    """A store that says what it was asked."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.asked = store, list[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
+        return getattr(self.store, name)
+
+
+@each_row("how", ["append", "follow"])
+def test_a_conversation_begins_with_two_writes(kept: Store, how: str) -> None:
+    """It is made together with what is kept beside its messages, and nothing is read of its empty
+    log.
+    """
+    told: Any = Told(kept)
+    session = Session(told, f"begins by {how}")
+    said = talk(0, 2)
+    if how == "append":
+        session.append(*said)
+    else:
+        session.follow(said)
+    assert [name for name in told.asked if name in ("create", "change", "append")] == [
+        "create",
+        "append",
+    ]
+    assert not {"read", "view"} & set(told.asked)
+    again = Session(kept, f"begins by {how}")
+    assert again.messages == said
+    assert frame_of(again.info).keys() == {"arrival", "counted", "settings"}

@@ -21,6 +21,7 @@ from weakref import ref
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import Policy, budget_for
 from foldaway.caching import TTL_SECONDS, Ttl, known_prices, window_of
 from foldaway.engine import Model
 from foldaway.errors import FoldawayError
@@ -55,6 +56,11 @@ thinking is bound to a view. Claude Code warns after that much silence."""
 _LEASE_SECONDS = 0.05
 """How often it is looked whether somebody else's compaction has ended; chosen, a tenth of what one
 takes."""
+_IN_LINE = 8
+"""How many of its deadlines a request waits at most, with the others that came before it: two
+seconds for a small one, as long as models take to begin an answer."""
+_RESERVED_SHARE = 4
+"""Of a window, what is reserved for an answer at most (`engine/requests.py`)."""
 _STORE_SECONDS = 2.0
 """How long the last view is looked for in the store; it takes milliseconds, unless a disk hangs."""
 _SAFE = 0.85
@@ -125,6 +131,17 @@ class StoredConversations:
         # on a server another gateway may compact it at any time
         return session, options.is_shared or any(one.compactions for one in family)
 
+    def free_bytes(self, turn: Turn, window: int | None) -> int:
+        """Return below how many bytes nothing is due for a request: the model sees all of it as it
+        came so far, and would not reach the least size at which anything is compacted.
+        """
+        policy, (_, family) = self.options.policy or Policy(), self._find(turn)
+        if policy.follow_arrival != "off" or any(one.compactions for one in family):
+            return 0
+        length = window or self.window(turn.model)
+        least = budget_for(policy, length, output_tokens=length // _RESERVED_SHARE)
+        return least.early_tokens * _BYTES_PER_TOKEN
+
     def last_views(self, turn: Turn) -> Sequence[LastView]:
         """Return how the lists of a conversation were sent, the newest first."""
         _, family = self._find(turn)
@@ -151,12 +168,34 @@ class StoredConversations:
         learn_windows(self._store, windows_in(models), "listed")
 
 
+class Threads:
+    """The threads of all conversations: those for work that a client waits for, and half as many
+    for the rest, which therefore holds up nobody.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Take how many pieces of work for clients are done at a time."""
+        self.awaited = ThreadPoolExecutor(most, thread_name_prefix="foldaway")
+        self.behind = ThreadPoolExecutor(max(most // 2, 1), thread_name_prefix="foldaway-behind")
+        self._most, self.pieces = most, 0
+
+    @property
+    def share(self) -> int:
+        """Among how many pieces of work one has to share its interpreter."""
+        return min(max(self.pieces, 1), self._most)
+
+    def close(self) -> None:
+        """Wait for what is being done."""
+        self.awaited.shutdown(wait=True)
+        self.behind.shutdown(wait=True)
+
+
 class Worker:
     """Does the work of one conversation in threads, one piece after the other. After some faults in
     a row it is left alone for a while.
     """
 
-    def __init__(self, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, threads: Threads) -> None:
         """Take the threads of all conversations."""
         self._threads, self._lock = threads, asyncio.Lock()
         self._faults, self._left_alone = 0, 0.0
@@ -166,24 +205,31 @@ class Worker:
         """Whether it failed too often lately."""
         return time.monotonic() < self._left_alone
 
-    async def run(self, work: Callable[[], T], forget: Callable[[], None]) -> T:
+    async def run(
+        self, work: Callable[[], T], forget: Callable[[], None], pool: ThreadPoolExecutor
+    ) -> T:
         """Return what work in a thread returns; after a fault `forget` is called. If the caller is
         cancelled, the lock is released only when the thread is done.
         """
-        running = asyncio.ensure_future(self._run_alone(work, forget))
+        running = asyncio.ensure_future(self._run_alone(work, forget, pool))
         running.add_done_callback(_take_error)
         return await asyncio.shield(running)
 
-    async def _run_alone(self, work: Callable[[], T], forget: Callable[[], None]) -> T:
+    async def _run_alone(
+        self, work: Callable[[], T], forget: Callable[[], None], pool: ThreadPoolExecutor
+    ) -> T:
         async with self._lock:
+            self._threads.pieces += 1
             try:
-                done = await asyncio.get_running_loop().run_in_executor(self._threads, work)
+                done = await asyncio.get_running_loop().run_in_executor(pool, work)
             except Exception:
                 self._faults += 1
                 forget()
                 if self._faults >= _FAULTS:
                     self._left_alone, self._faults = time.monotonic() + _PAUSE_SECONDS, 0
                 raise
+            finally:
+                self._threads.pieces -= 1
             self._faults = 0
             return done
 
@@ -203,6 +249,10 @@ class Room:
         """Return whether a request is so little longer than the last one that nothing is due."""
         is_small = len(turn.body) - self.request_bytes < self._free_bytes
         return is_small and not self.is_compacted and now() < self._warm_until
+
+    def begin(self, free_bytes: int) -> None:
+        """Begin with a conversation that is not open, in which a request may have that many."""
+        self.request_bytes, self._free_bytes, self._warm_until = 0, free_bytes, math.inf
 
     def note(self, session: Session, turn: Turn, now: Callable[[], float]) -> None:
         """Note where a conversation is after a request."""
@@ -281,11 +331,9 @@ class SentViews:
 class Conversation:
     """One conversation of one model, followed one request at a time."""
 
-    def __init__(
-        self, stored: StoredConversations, threads: ThreadPoolExecutor, standings: Standings
-    ) -> None:
+    def __init__(self, stored: StoredConversations, threads: Threads, standings: Standings) -> None:
         """Take what opens it, and what is told how it goes on."""
-        self._stored, self._standings = stored, standings
+        self._stored, self._standings, self._threads = stored, standings, threads
         self._worker = Worker(threads)
         self._room, self.fit, self._views = Room(), Fit(), SentViews()
         self._session: Session | None = None
@@ -300,9 +348,8 @@ class Conversation:
 
     def is_passing(self, turn: Turn) -> bool:
         """Return whether nothing can change a request: nothing was compacted, nothing is due."""
-        if self._session is None:
-            return turn.is_first
-        return self._room.allows(turn, self._stored.options.clock)
+        is_begin = self._session is None and turn.is_first
+        return is_begin or self._room.allows(turn, self._stored.options.clock)
 
     def look_again(self, session_id: str) -> None:
         """Let nothing pass any more if it is this session that was changed by somebody else, and
@@ -319,10 +366,20 @@ class Conversation:
             return Outgoing("pass; nothing is due")
         if self._worker.is_left_alone:
             return (await self._without_engine(turn, "left alone after faults"))[0]
-        claim = threading.Lock()
-        following = asyncio.ensure_future(self._run(lambda: self._follow(turn, claim)))
+        claim, begun, loop = threading.Lock(), asyncio.Event(), asyncio.get_running_loop()
+
+        def follow() -> Followed | None:
+            loop.call_soon_threadsafe(begun.set)
+            return self._follow(turn, claim)
+
+        following = asyncio.ensure_future(self._run(follow))
+        following.add_done_callback(lambda _: begun.set())
         # what an answer is bound to cannot be changed behind it
-        await asyncio.wait((following,), timeout=PATIENCE_SECONDS if turn.binds else seconds)
+        seconds = PATIENCE_SECONDS if turn.binds else seconds
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(_IN_LINE * seconds, PATIENCE_SECONDS)):
+                await begun.wait()
+                await asyncio.wait((following,), timeout=seconds * self._threads.share)
         if not following.done():
             late, fits = await self._without_engine(turn, "deadline")
             if not fits:
@@ -335,7 +392,7 @@ class Conversation:
         except Exception as error:  # noqa: BLE001 a fault of ours; the relay notes it
             late, _ = await self._without_engine(turn, type(error).__name__)
             return replace(late, fault=error)
-        return Outgoing.of(followed)
+        return Outgoing.of(followed) if followed else Outgoing("pass; nothing is due")
 
     async def _without_engine(self, turn: Turn, why: str) -> tuple[Outgoing, bool]:
         """Return the last view with what is new behind it, or what came if there is no such view,
@@ -375,7 +432,7 @@ class Conversation:
         `sent_bytes` were sent for it, if the answer says what they cost.
         """
         self.fit.note_answer(sent_bytes)
-        await self._run(lambda: self._take_down(turn, usage, sent_bytes))
+        await self._run(lambda: self._take_down(turn, usage, sent_bytes), is_awaited=False)
 
     async def shrink(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Outgoing | None:
         """Return less to send for a request that was refused as too big, None if there is no less.
@@ -402,16 +459,25 @@ class Conversation:
 
     async def let_go(self) -> None:
         """Give its memory back; it is taken up from the store when it goes on."""
-        await self._run(self._forget)
+        await self._run(self._forget, is_awaited=False)
 
     def _forget(self) -> None:
         self._session, self._last = None, _nobody
         self._room.forget()
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        return await self._worker.run(work, self._forget)
+    async def _run(self, work: Callable[[], T], *, is_awaited: bool = True) -> T:
+        pool = self._threads.awaited if is_awaited else self._threads.behind
+        return await self._worker.run(work, self._forget, pool)
 
     # In a thread
+
+    def _is_small(self, turn: Turn) -> bool:
+        """Return whether nothing can be due for a request, before its conversation is opened."""
+        self._room.begin(self._stored.free_bytes(turn, self.fit.named_window))
+        is_small = self._room.allows(turn, self._stored.options.clock)
+        if self._stored.options.is_shared:
+            self._room.forget()  # another gateway may compact it until the next one
+        return is_small
 
     def _open_session(self, turn: Turn) -> Session:
         if self._session is None:
@@ -419,7 +485,9 @@ class Conversation:
             self._room.is_compacted |= was_compacted
         return self._session
 
-    def _follow(self, turn: Turn, claim: threading.Lock) -> Followed:
+    def _follow(self, turn: Turn, claim: threading.Lock) -> Followed | None:
+        if self._session is None and self._is_small(turn):
+            return None
         session = self._open_session(turn)
         followed = session.follow(request=turn.body)
         ends = time.monotonic() + PATIENCE_SECONDS

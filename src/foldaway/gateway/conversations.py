@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from foldaway.gateway.conversation import HELD_TIMES, Conversation, StoredConversations
+from foldaway.gateway.conversation import HELD_TIMES, Conversation, StoredConversations, Threads
 from foldaway.gateway.identity import find_owner
 from foldaway.gateway.options import GatewayOptions
 from foldaway.gateway.owners import Owners
@@ -30,7 +29,7 @@ class Conversations:
         self._stored, self._options = StoredConversations(store, options), options
         self._publish = publish
         self.owners = Owners(store, is_shared=bool(options.token or options.hosts))
-        self._threads = ThreadPoolExecutor(options.workers, thread_name_prefix="foldaway")
+        self._threads = Threads(options.workers)
         self._held = Pool[tuple[str, str], Conversation](
             options.held_bytes, lambda one: one.held_bytes
         )
@@ -68,7 +67,7 @@ class Conversations:
     async def learn_windows(self, models: bytes) -> None:
         """Keep what a provider's list of models says of their windows."""
         keep = partial(self._stored.learn_list, models)
-        await asyncio.get_running_loop().run_in_executor(self._threads, keep)
+        await asyncio.get_running_loop().run_in_executor(self._threads.behind, keep)
 
     def look_again(self, session_id: str) -> None:
         """Have a conversation follow its list first from now on: somebody changed its session."""
@@ -77,4 +76,4 @@ class Conversations:
 
     def close(self) -> None:
         """Wait for what is being written."""
-        self._threads.shutdown(wait=True)
+        self._threads.close()

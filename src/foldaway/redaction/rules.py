@@ -146,7 +146,7 @@ def read_rules(file: str) -> tuple[SecretRule, ...]:
 
 def check_own(rules: Sequence[SecretRule]) -> None:
     """Raise an error that names the rule and the remedy if one of a user's own cannot be used."""
-    names = {*STRUCTURES, *(rule.name for rule in built_in_rules())}
+    names = {*STRUCTURES, *(rule.name for rule in built_in_rules())} if rules else set[str]()
     for rule in rules:
         if rule.name in names:
             raise _unusable(rule, "name", rule.name, "a name that no other rule has")
@@ -210,7 +210,7 @@ _NAMED_RULES = 20
 
 def check_names(wanted: Collection[str], rules: Sequence[SecretRule]) -> None:
     """Raise `UnknownName` for the name of a rule that does not exist; similar ones come first."""
-    check_known("rule", wanted, {rule.name for rule in rules}, most=_NAMED_RULES)
+    check_known("rule", wanted, {rule.name for rule in rules} if wanted else (), most=_NAMED_RULES)
 
 
 def check_known(

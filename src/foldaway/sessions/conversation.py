@@ -143,8 +143,8 @@ class StoredConversation:
         """The session as the store had it last; it is begun if it is not there yet."""
         return self.place.known or self._begin(self.place.first_dialect)
 
-    def _begin(self, dialect: str) -> SessionInfo:
-        self.place.begin(dialect)
+    def _begin(self, dialect: str, **facts: Any) -> SessionInfo:
+        self.place.begin(dialect, facts)
         self.is_stale = True
         self.fresh()
         return self.row
@@ -152,7 +152,7 @@ class StoredConversation:
     def begin_with(self, dialect: str) -> None:
         """Begin the session for messages of a wire format, or check that they are of its own."""
         if self.place.known is None:
-            self._begin(dialect)
+            self._begin(dialect, **self._shown_by(self.compressor.counted_by))
         self.take_dialect(dialect)
 
     def take_dialect(self, dialect: str) -> bool:
@@ -334,9 +334,12 @@ class StoredConversation:
         What was there before, from another agent or an older version, was sent as it is.
         """
         if not self.loaded.has_noted:
-            noted = msgspec.to_builtins(self.compressor.conversation.arriving)
-            self.note(arrival=noted, counted=self.loaded.counted, settings=self.settings.kept)
+            self.note(**self._shown_by(self.loaded.counted))
             self.loaded.has_noted = True
+
+    def _shown_by(self, counted: str) -> dict[str, Any]:
+        arriving = msgspec.to_builtins(self.compressor.conversation.arriving)
+        return {"arrival": arriving, "counted": counted, "settings": self.settings.kept}
 
     @in_turn
     def used(self, usage: object, *, cost: float | None = None, corrects: bool = True) -> None:
@@ -436,7 +439,8 @@ class StoredConversation:
         store, was = self.store, self.row
         # somebody may have rotated it, or did so here and was cut off before the answer
         self.place.known = info = store.newest_leaf(was.id)
-        rows, kept = deque(store.read(info.id)), store.view(info.id)
+        rows = deque(store.read(info.id) if info.length else ())
+        kept = store.view(info.id) if info.view else None
         engine = self.settings.compressor(info.model, info.dialect)
         engine.hide_with(redactor_of(store))
         snapshot = snapshot_of(store, info, kept)
@@ -465,9 +469,8 @@ class StoredConversation:
         engine.keep_with(lambda step: self.keep(step))
         engine.about.goal = info.goal
         names = tool_names(message for message, _ in engine.conversation.list_arrived(0))
-        is_same = frame.get("settings", {}) == self.settings.kept
-        has_noted = noted is not None and known == counted and is_same
-        self.loaded = Loaded(engine, counted, has_noted, 0, names, engine.state)
+        self.loaded = Loaded(engine, counted, names=names, saved=engine.state)
+        self.loaded.has_noted = frame.items() >= self._shown_by(counted).items()
         self.tracker.load(engine.log.messages, info.dialect, engine.log.shown.given, seals)
         if info.id != was.id:
             self.announce(was.id, info.descent)

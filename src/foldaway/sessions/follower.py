@@ -163,6 +163,8 @@ class Follower:
         """Take what is new in a list; it may have been sent already, as it is."""
         given = read_given(messages, request, self._of.place.dialect)
         dialect = given.dialect or self._of.place.dialect or load(list(given.items)).dialect
+        if self._of.place.known is None:
+            self._settle_results()
         self._of.begin_with(dialect)
         self._of.fresh()
         self._of.catch_up()
@@ -336,7 +338,9 @@ class Follower:
             self._of.compressor.settings.policy.follow_arrival,
         )
         level = wanted if not self._of.compressor.length or arriving.level == wanted else "off"
-        if arriving.level != level:
+        if self._of.place.known is None:  # then it is kept when the session begins
+            self._of.compressor.conversation.arriving = replace(arriving, level=level)
+        elif arriving.level != level:
             noted = msgspec.to_builtins(replace(arriving, level=level))
             self._of.note(arrival=noted, counted=self._of.loaded.counted)
             self._of.is_stale = True

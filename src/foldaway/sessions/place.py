@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from foldaway._core import MediaReducer, Policy, Redact, SettingsStruct, Summarizer
 from foldaway.caching import Ttl
 from foldaway.compaction import without_older_media
-from foldaway.dialects import dialect_for
+from foldaway.dialects import dialect_for, dump_bytes, parse
 from foldaway.engine import Clock, Compressor, Model, model_of
 from foldaway.errors import Conflict, InvalidSetting, UnknownSession
 from foldaway.sessions.hooks import Hooks
@@ -73,10 +73,12 @@ class SessionPlace(Struct):
         """Return the session of the key, None if there is none."""
         return find_by_key(self.store, self.key, self.source)
 
-    def begin(self, dialect: str) -> SessionInfo:
+    def begin(self, dialect: str, facts: dict[str, Any]) -> SessionInfo:
         """Make the session in the store; another process may have been faster with its key."""
+        new = self._describe(dialect)
+        frame = dump_bytes(parse(new.frame or b"{}") | facts) if facts else new.frame
         try:
-            self.known = self.store.create(self._describe(dialect))
+            self.known = self.store.create(replace(new, frame=frame))
         except Conflict:
             self.known = self.find()
             if self.known is None:
