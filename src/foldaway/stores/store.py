@@ -428,13 +428,18 @@ class Store:
         )
 
     def look_through(
-        self, holds: Callable[[bytes], bool], tell: Callable[[int, int], object] | None = None
+        self,
+        holds: erasing.Holds,
+        tell: Callable[[int, int], object] | None = None,
+        *,
+        sift: erasing.Sift = lambda several: range(len(several)),
     ) -> Iterator[erasing.HeldPiece]:
-        """Yield where something is that `holds` says yes to: it is given every body, view, state
-        and name of the store, as JSON or text. `tell` hears how many of how many bodies were read.
+        """Yield where something is that `holds` says yes to: every body, view, state and name of
+        the store is given to `sift`, many at a time, and as JSON or text to `holds` if `sift`
+        returns its number. `tell` hears how many of how many bodies were read.
         """
         try:
-            yield from erasing.look_through(self._space, holds, tell)
+            yield from erasing.look_through(self._space, holds, tell, sift)
         except zstandard.ZstdError as error:
             raise self._damage_error() from error
 
