@@ -230,14 +230,17 @@ class _HeldIn(Struct, frozen=True):
     kind: HeldKind
     table: str
     order: tuple[str, ...]
-    """The number of the session, and which of its rows it is."""
+    """Which session it is, and which of its rows."""
     texts: tuple[str, ...]
     page: int = _PAGE
     where: str = ""
+    named_by: str = "key"
 
 
 _HELD = (
-    _HeldIn("session", "sessions", ("key",), (*CLEARED, *_NAMED, "first_ask", "folded")),
+    _HeldIn(
+        "session", "sessions", ("id",), (*CLEARED, *_NAMED, "first_ask", "folded"), named_by="id"
+    ),
     _HeldIn("view", "views", ("session", "number"), ("items", "state", "report", "sent"), 10),
     _HeldIn("state", "states", ("session",), ("state",)),
     _HeldIn("pin", "pins", ("session", "position"), ("note",)),
@@ -255,9 +258,9 @@ def _rows_holding(space: Space, place: _HeldIn, holds: Holds, sift: Sift) -> Ite
         f"SELECT {', '.join((*place.order, *place.texts))} FROM {place.table} WHERE tenant = ?"
         f" AND ({order}) > ({', '.join('?' * width)}){place.where} ORDER BY {order} LIMIT ?"
     )
-    last: tuple[int, ...] = (-1,) * width
+    last: tuple[Value, ...] = ("" if place.named_by == "id" else -1, -1)[:width]
 
-    def read_page(tx: Statements) -> tuple[tuple[int, ...], list[HeldPiece]]:
+    def read_page(tx: Statements) -> tuple[tuple[Value, ...], list[HeldPiece]]:
         rows = tx.rows(sql, (space.tenant, *last, place.page))
         held = [[_as_read(one) for one in row[width:] if one] for row in rows]
         joined, found = list(map(b"\n".join, held)), list[HeldPiece]()
@@ -266,7 +269,7 @@ def _rows_holding(space: Space, place: _HeldIn, holds: Holds, sift: Sift) -> Ite
                 continue
             session, *number = rows[at][:width]
             row = tx.row(
-                "SELECT id, root FROM sessions WHERE tenant = ? AND key = ?",
+                f"SELECT id, root FROM sessions WHERE tenant = ? AND {place.named_by} = ?",
                 (space.tenant, session),
             )
             if row:
