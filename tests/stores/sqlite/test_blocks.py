@@ -10,8 +10,10 @@ import apsw
 import pytest
 from tests.testing.rows import each_row
 
-from foldaway.search import Wanted, parse_query
+from foldaway.search import Sort, Wanted, parse_query
 from foldaway.stores.open import open_store
+from foldaway.stores.sqlite.database import open_sqlite
+from foldaway.stores.sqlite.matching import SqliteIndex
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession
 
@@ -22,7 +24,7 @@ QUERIES = (
     "zebra", "error compile", '"compile error"', "comp*", "foo_bar", "#108", "连接", "的", "e",
     "zebra -error", "zebra OR 的", "in:s3 zebra", "nothing",
 )  # fmt: skip
-SORTS = ("relevance", "newest", "oldest")
+SORTS: tuple[Sort, ...] = ("relevance", "newest", "oldest")
 MORE = 200
 """Messages after which the index of words has followed, whatever they are."""
 
@@ -30,6 +32,23 @@ MORE = 200
 def ask(path: Path, sql: str) -> list[tuple[int, ...]]:
     with closing(apsw.Connection(str(path))) as file:
         return list(file.execute(sql))
+
+
+def misplaced(path: Path) -> list[tuple[str, int]]:
+    """Return what an index lacks, what is in the wrong block, and what is no longer there."""
+    (words,), (trigrams,) = ask(
+        path, "SELECT value FROM meta WHERE name LIKE '%r%s' ORDER BY name DESC"
+    )
+    starts = ask(path, "SELECT number, start FROM blocks ORDER BY number")
+    wrong: list[tuple[str, int]] = []
+    for index, last in (("words", words), ("trigrams", trigrams)):
+        wanted = {row[0] for row in ask(path, f"SELECT id FROM messages WHERE id <= {last}")}
+        ends = [*(start for _, start in starts[1:]), last + 1]
+        for (number, start), end in zip(starts, ends, strict=True):
+            name = f"{index}_{number}" if number else index
+            there = {row[0] for row in ask(path, f"SELECT id FROM {name}_docsize")}
+            wrong += [(name, one) for one in there ^ {one for one in wanted if start <= one < end}]
+    return wrong
 
 
 def open_small(path: Path, size: int) -> Store:
@@ -47,8 +66,8 @@ def fill(store: Store, name: str, texts: list[str]) -> None:
     store.create(NewSession(dialect="x", id=name), messages=[said(text) for text in texts])
 
 
-def found(store: Store, query: str, sort: str, most: int) -> list[tuple[str, int, float]]:
-    wanted = Wanted(query=parse_query(query), sort=sort)  # pyright: ignore[reportArgumentType]
+def found(store: Store, query: str, sort: Sort, most: int) -> list[tuple[str, int, float]]:
+    wanted = Wanted(query=parse_query(query), sort=sort, lineages=most == 5)
     return [(one.session_id, one.position, one.score) for one in store.match(wanted, most=most)]
 
 
@@ -76,6 +95,7 @@ def test_blocks_are_searched_as_one_index(tmp_path: Path, seed: int) -> None:
             if seed:
                 store.complete_index()
             assert store.health(deep=True).problems == ()
+        assert misplaced(tmp_path / "many.db") == []
         assert len(ask(tmp_path / "many.db", "SELECT number FROM blocks")) > 3
         assert len(ask(tmp_path / "one.db", "SELECT number FROM blocks")) == 1
         different = [
@@ -130,3 +150,25 @@ def test_no_byte_is_left_in_any_block(
     for one in path.parent.iterdir():
         held = one.read_bytes()
         assert [at for at in range(len(word) - 5) if word[at : at + 6].encode() in held] == []
+
+
+def test_of_a_common_word_the_newest_or_oldest_are_taken(tmp_path: Path) -> None:
+    """Whatever block they are in."""
+    path = tmp_path / "one.db"
+    with open_small(path, 50) as store:
+        for number in range(3):
+            fill(store, f"s{number}", ["zebra"] * 100)
+    wanted = Wanted(query=parse_query("zebra"))
+    ((tenant,),) = ask(path, "SELECT DISTINCT tenant FROM messages")
+    with closing(open_sqlite(str(path))) as database:
+        newest, oldest = (
+            database.read(
+                lambda tx, oldest=oldest: (
+                    SqliteIndex(tx, str(tenant), wanted)
+                    .having(wanted.query.terms, 70, oldest=oldest)
+                    .ids
+                )
+            )
+            for oldest in (False, True)
+        )
+    assert (newest, oldest) == (list(range(300, 230, -1)), list(range(1, 71)))
