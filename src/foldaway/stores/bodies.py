@@ -73,22 +73,6 @@ def unpack(
         raise zstandard.ZstdError("not what was packed") from error
 
 
-def unpack_all(tx: Statements, *stored: Any) -> bytes:
-    """Return what `unpack` does as one, the text only if it is not a whole string of the body."""
-    content = content_of(tx, *stored)
-    try:
-        head, start = _from_varint(content, 0)
-        stop = start + (head >> 1)
-        if head & 1:
-            at, after = _from_varint(content, stop)
-            end = start + at + _from_varint(content, after)[0]
-            if content[start + at - 1 : start + at] == b'"' == content[end : end + 1]:
-                return content[start:stop]
-        return b"\n".join(_split_content(content))
-    except (IndexError, msgspec.DecodeError) as error:
-        raise zstandard.ZstdError("not what was packed") from error
-
-
 def unpack_written(tx: Statements, dialect: str, role: str, tools: str, *stored: Any) -> Written:
     """Return a message as it was stored; `stored` is what `unpack` takes."""
     body, text = unpack(tx, *stored)

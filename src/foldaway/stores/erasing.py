@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.stores.bodies import expand, pack, squeeze, unpack, unpack_all
+from foldaway.stores.bodies import content_of, expand, pack, squeeze, unpack
 from foldaway.stores.database import BodyKey, MessageRow, Statements, Value
 from foldaway.stores.lineage import update
 from foldaway.stores.log import (
@@ -178,18 +178,20 @@ def _bodies_after(
     in their texts; what was cut out of a body has no text.
     """
     rows = tx.rows(
-        "SELECT b.tenant, b.key, b.parts, b.packed, CASE WHEN EXISTS (SELECT 1 FROM parts p"
-        " WHERE p.tenant = b.tenant AND p.part = b.key) THEN 1 ELSE 0 END FROM bodies b"
-        " WHERE b.tenant = ? AND b.key > ? ORDER BY b.key LIMIT ?",
+        "SELECT tenant, key, parts, packed FROM bodies WHERE tenant = ? AND key > ?"
+        " ORDER BY key LIMIT ?",
         (space.tenant, last, _PAGE),
     )
-    several = [expand(row[3]) if is_part else unpack_all(tx, *row) for *row, is_part in rows]
+    several = [content_of(tx, *row) if row[2] else expand(row[3]) for row in rows]
     found: dict[BodyKey, bytes] = {}
     for at in sift(several):
-        *row, is_part = rows[at]
-        body, text = (several[at], b"") if is_part else unpack(tx, *row)
+        key = rows[at][1]
+        is_part = tx.row(
+            "SELECT 1 FROM parts WHERE tenant = ? AND part = ? LIMIT 1", (space.tenant, key)
+        )
+        body, text = (several[at], b"") if is_part else unpack(tx, *rows[at])
         if holds(body) or (text and holds(text)):
-            found[row[1]] = body
+            found[key] = body
     return [row[1] for row in rows], list(_users(space, tx, found)) if found else []
 
 
