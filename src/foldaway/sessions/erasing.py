@@ -206,12 +206,12 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     folders = (
         () if project is None else Project.at(Path(project).expanduser()).pick(set(store.folders()))
     )
-    named = [
-        info.id
-        for info in store.all_sessions(SessionFilter(kind="any"))
-        if info.cwd in folders or (person and _is_of(person, info))
-    ]
-    whole = store.descendants(sorted(named))
+    # a person's are those whose key or source is theirs, and the inbox of such a key
+    named = store.known_as(person, (person, INBOX + person)) if person else []
+    if folders:
+        wanted = SessionFilter(kind="any", folders=tuple(folders))
+        named += [info.id for info in store.all_sessions(wanted)]
+    whole = store.descendants(sorted({*named}))
     lines, own = _Lines(), _Lines()
     for info, _ in store.leaves(whole).values():
         lines.take(store, info, everybody=info.cwd in folders)
@@ -268,17 +268,8 @@ def _joined_roots(store: Store, authored: set[str]) -> set[str]:
     keys = {
         info.source_id.removeprefix(INBOX) for info in known if info.source_id.startswith(INBOX)
     }
-    if not keys:
-        return set()
-    everything = store.all_sessions(SessionFilter(kind="any"))
-    return {info.root_id for info in everything if info.source_id in keys}
-
-
-def _is_of(person: str, info: SessionInfo) -> bool:
-    """Return whether a conversation is a person's: its key or source is theirs, or it is the inbox
-    of such a key.
-    """
-    return person == info.source or info.source_id in (person, INBOX + person)
+    ids = store.known_as("", sorted(keys))
+    return {info.root_id for info, _ in store.leaves(ids).values()}
 
 
 def _is_authored(why: Mapping[tuple[str, int], Why], piece: HeldPiece) -> bool:

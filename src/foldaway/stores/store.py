@@ -137,6 +137,10 @@ class Store:
         """Return the session that a source knows by this id, None if there is none."""
         return self._read(lambda tx: lineage.find_by_source(self._space, tx, source, source_id))
 
+    def known_as(self, source: str, source_ids: Sequence[str]) -> list[str]:
+        """Return the ids of all sessions of a source, and of those that any knows by these ids."""
+        return self._read(lambda tx: lineage.list_known_as(self._space, tx, source, source_ids))
+
     def named_by_path(self, source: str, key: str) -> list[str]:
         """Return source ids that are absolute paths, of sessions with a message of this key."""
         return self._read(lambda tx: lineage.list_path_ids(self._space, tx, source, key))
