@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Final, cast
 
 import ahocorasick_rs
@@ -36,6 +38,21 @@ _LETTERS = re.compile(r"[^\W_]+")
 _NEEDED_WORDS = 3
 _ODD_LETTER = re.compile(r"\\u(?:00[3-7]|00df|01(?:30|49|7f|f0)|1e9|212[ab]|fb0)", re.IGNORECASE)
 """An escape of a letter or digit of ASCII, or of what is folded to one."""
+_STRETCH = re.compile(r"[!-\[\]-~]+|[\u4e00-\u9fff]+")
+"""What has one spelling, escapes, letter case and `_ODD_BYTES` aside."""
+_ODD_BYTES: Final = (
+    *(char.encode() for char in "ßİŉſǰ\u037eẖẗẘẙẚẞ\u1fef\u212aﬀﬁﬂﬃﬄﬅﬆ"),
+    *(bytes((0xEF, second)) for second in range(0xA4, 0xAC)),
+    b"\xf0\xaf",
+)
+"""All that is folded to such a stretch: letters, two signs, ideographs with a code for
+compatibility.
+"""
+_ODD_ESCAPE = re.compile(
+    rb"\\u(?:00[2-7]|00df|01(?:30|49|7f|f0)|037e|1e9|1fef|212a|f[9ab]|d87e)", re.IGNORECASE
+)
+"""An escape of one of them, or of a sign of ASCII."""
+_CODE = re.compile(rb"\\+u([0-9a-fA-F]{4})")
 _NESTED = 4
 """How often JSON is looked for in texts of JSON: a call's arguments are one level, and what an
 agent writes into a file by such a call another one."""
@@ -63,6 +80,40 @@ class Words:
     def holds(self, data: bytes) -> bool:
         """Return whether JSON, or a text in UTF-8, has one of them."""
         return bool(self.texts) and next(self._find(data), None) is not None
+
+    def sift(self, several: Sequence[bytes]) -> Iterable[int]:
+        """Return the numbers of all that have one of them, and few others, in a fraction of the
+        time: what has the longest stretch of one, signs of escapes aside.
+        """
+        if not all(self._stretches):
+            return range(len(several))
+        has_ideographs = not all(map(bytes.isascii, self._stretches))
+        found, spelled = set[int](), list[bytes]()
+        for at, data in enumerate(several):
+            if b"\\" in data:
+                if b"\\u" in data:
+                    if _ODD_ESCAPE.search(data):
+                        found.add(at)
+                    if has_ideographs:
+                        data += b"\n" + _CODE.sub(_unescape_code, data)
+                data = data.replace(b"\\", b"")
+            spelled.append(data)
+        if matches := self._stretch_automaton.find_matches_as_indexes(b"\n".join(spelled).lower()):
+            ends = list(accumulate(len(data) + 1 for data in spelled))
+            found.update(bisect_right(ends, match[1]) for match in matches)
+        return sorted(found)
+
+    @cached_property
+    def _stretches(self) -> list[bytes]:
+        """The longest stretch of each that every reading has as it is."""
+        spelled = ([one.encode() for one in _STRETCH.findall(text)] for text in self.texts)
+        return list(dict.fromkeys(max(some, key=len, default=b"") for some in spelled))
+
+    @cached_property
+    def _stretch_automaton(self) -> ahocorasick_rs.BytesAhoCorasick:
+        return ahocorasick_rs.BytesAhoCorasick(
+            [*self._stretches, *_ODD_BYTES] if self._stretches else []
+        )
 
     def among(self, data: bytes) -> set[str]:
         """Return those that JSON or a text has, folded."""
@@ -188,6 +239,10 @@ def _read_folded(text: str) -> Iterator[str]:
             return
         text = _ESCAPE.sub(_unescape, text)
         yield fold(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _unescape_code(found: re.Match[bytes]) -> bytes:
+    return chr(int(found[1], 16)).encode("utf-8", "replace")
 
 
 def _unescape(found: re.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -205,12 +206,12 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     folders = (
         () if project is None else Project.at(Path(project).expanduser()).pick(set(store.folders()))
     )
-    named = [
-        info.id
-        for info in store.all_sessions(SessionFilter(kind="any"))
-        if info.cwd in folders or (person and _is_of(person, info))
-    ]
-    whole = store.descendants(sorted(named))
+    # a person's are those whose key or source is theirs, and the inbox of such a key
+    named = store.known_as(person, (person, INBOX + person)) if person else []
+    if folders:
+        wanted = SessionFilter(kind="any", folders=tuple(folders))
+        named += [info.id for info in store.all_sessions(wanted)]
+    whole = store.descendants(sorted({*named}))
     lines, own = _Lines(), _Lines()
     for info, _ in store.leaves(whole).values():
         lines.take(store, info, everybody=info.cwd in folders)
@@ -224,16 +225,18 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
                 if piece.kind == "message" and piece.key is not None:
                     why.setdefault((piece.session_id, piece.position), reason(piece))
 
-    author = Words([person])
+    author = Words([person] if person else ())
 
     def is_by_person(data: bytes) -> bool:
         return author.holds(data) and is_by(person, data)
 
-    def look(holds: Callable[[bytes], bool]) -> Iterator[HeldPiece]:
-        return store.look_through(holds, lambda done, total: tell("looking", done, total))
+    def look(holds: Callable[[bytes], bool], words: Words) -> Iterator[HeldPiece]:
+        told = partial(tell, "looking")
+        return store.look_through(holds, told, sift=words.sift)
 
     if person or given.texts:
-        found = look(lambda data: given.holds(data) or is_by_person(data))
+        either = Words([*given.spelled.values(), *author.spelled.values()])
+        found = look(lambda data: given.holds(data) or is_by_person(data), either)
         take(found, lambda piece: "author" if is_by_person(piece.data) else "words")
     authored = [piece for piece in pieces.values() if _is_authored(why, piece)]
     for piece in authored:
@@ -247,7 +250,7 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
 
     if authored and own.texts:
         wanted = Words(own.texts.values()) if joined else own.quotes
-        take((piece for piece in look(wanted.holds) if quotes(piece)), lambda _: "quote")
+        take((piece for piece in look(wanted.holds, wanted) if quotes(piece)), lambda _: "quote")
     by_root: dict[str, list[HeldPiece]] = {}
     for piece in pieces.values():
         by_root.setdefault(piece.root_id, []).append(piece)
@@ -265,17 +268,8 @@ def _joined_roots(store: Store, authored: set[str]) -> set[str]:
     keys = {
         info.source_id.removeprefix(INBOX) for info in known if info.source_id.startswith(INBOX)
     }
-    if not keys:
-        return set()
-    everything = store.all_sessions(SessionFilter(kind="any"))
-    return {info.root_id for info in everything if info.source_id in keys}
-
-
-def _is_of(person: str, info: SessionInfo) -> bool:
-    """Return whether a conversation is a person's: its key or source is theirs, or it is the inbox
-    of such a key.
-    """
-    return person == info.source or info.source_id in (person, INBOX + person)
+    ids = store.known_as("", sorted(keys))
+    return {info.root_id for info, _ in store.leaves(ids).values()}
 
 
 def _is_authored(why: Mapping[tuple[str, int], Why], piece: HeldPiece) -> bool:
@@ -391,7 +385,7 @@ def _prove(
 
     everything = Words([*given.spelled.values(), *plan.lines.spelled.values()])
     left, shared, places = list(troubles), set[str](), list[str]()
-    for piece in store.look_through(everything.holds, count):
+    for piece in store.look_through(everything.holds, count, sift=everything.sift):
         if given.holds(piece.data) or not piece.session_id:
             left.append(piece.place)
             continue
@@ -442,7 +436,8 @@ def _left_in_file(path: str, sought: Words, *, is_own: bool) -> Iterator[str]:
                 yield f"{path}: {number} of them as bytes"
         if not is_own and is_store_file(path):
             for other in stores_in(path):
-                yield from (f"{path}: {one.place}" for one in other.look_through(sought.holds))
+                held = other.look_through(sought.holds, sift=sought.sift)
+                yield from (f"{path}: {one.place}" for one in held)
     except StoreUnavailable as error:
         yield f"{path} could not be looked into: {error.what}"
     except FileNotFoundError:

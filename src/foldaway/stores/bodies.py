@@ -127,7 +127,7 @@ def squeeze(content: bytes) -> bytes:
 def expand(packed: bytes) -> bytes:
     """Return what `squeeze` was given; raise `zstandard.ZstdError` if it is damaged."""
     if packed[:1] == _ZSTD:
-        return _tools().decompressor.decompress(memoryview(packed)[1:])
+        return _tools().decompressor.decompress(packed[1:])
     if packed[:1] != _PLAIN:
         raise zstandard.ZstdError("unknown form")
     return packed[1:]

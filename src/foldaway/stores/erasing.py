@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.stores.bodies import expand, pack, squeeze, unpack
+from foldaway.stores.bodies import content_of, expand, pack, squeeze, unpack
 from foldaway.stores.database import BodyKey, MessageRow, Statements, Value
 from foldaway.stores.lineage import update
 from foldaway.stores.log import (
@@ -23,6 +23,9 @@ from foldaway.stores.values import NewMessage
 
 Holds: TypeAlias = Callable[[bytes], bool]
 """Whether JSON, or a text in UTF-8, has the words."""
+
+Sift: TypeAlias = Callable[[Sequence[bytes]], Iterable[int]]
+"""Which of several may have the words, by their numbers: all that do, and few others."""
 
 HeldKind: TypeAlias = Literal["message", "frame", "session", "view", "state", "pin", "unused"]
 """`frame` is what is kept around the messages; `unused` is a body that nothing refers to."""
@@ -86,23 +89,28 @@ class Reworded(Struct, frozen=True):
 
 
 def look_through(
-    space: Space, holds: Holds, tell: Callable[[int, int], object] | None
+    space: Space,
+    holds: Holds,
+    tell: Callable[[int, int], object] | None,
+    sift: Sift = lambda several: range(len(several)),
 ) -> Iterator[HeldPiece]:
     """Yield all that has the words, bodies unpacked; `tell` is told how many of how many bodies
-    were read.
+    were read. Only what `sift` returns is looked into.
     """
     read = space.database.read
     row = read(lambda tx: tx.row("SELECT count(*) FROM bodies WHERE tenant = ?", (space.tenant,)))
     total, done, last = int(row[0]) if row else 0, 0, -1
-    found: dict[BodyKey, bytes] = {}
-    while page := read(lambda tx, last=last: _bodies_after(space, tx, last)):
-        last = page[-1][0]
-        done += len(page)
-        found |= {key: body for key, body, text in page if holds(body) or (text and holds(text))}
+    while True:
+        keys, found = read(lambda tx, last=last: _bodies_after(space, tx, last, holds, sift))
+        if not keys:
+            break
+        last = keys[-1]
+        done += len(keys)
         if tell is not None:
             tell(done, max(done, total))
-    yield from read(lambda tx: list(_users(space, tx, found)))
-    yield from read(lambda tx: list(_rows_holding(space, tx, holds)))
+        yield from found
+    for place in _HELD:
+        yield from _rows_holding(space, place, holds, sift)
 
 
 def reword(
@@ -163,19 +171,28 @@ def descendants(space: Space, tx: Statements, ids: Iterable[str]) -> tuple[str, 
 # What has the words
 
 
-def _bodies_after(space: Space, tx: Statements, last: int) -> list[tuple[BodyKey, bytes, bytes]]:
-    """Return the next bodies with their texts; what was cut out of one has no text."""
+def _bodies_after(
+    space: Space, tx: Statements, last: int, holds: Holds, sift: Sift
+) -> tuple[list[BodyKey], list[HeldPiece]]:
+    """Return the keys of the next bodies, and where those are used that have the words in them or
+    in their texts; what was cut out of a body has no text.
+    """
     rows = tx.rows(
-        "SELECT tenant, key, parts, packed, CASE WHEN key IN (SELECT part FROM parts WHERE"
-        " tenant = ?) THEN 1 ELSE 0 END FROM bodies WHERE tenant = ? AND key > ?"
+        "SELECT tenant, key, parts, packed FROM bodies WHERE tenant = ? AND key > ?"
         " ORDER BY key LIMIT ?",
-        (space.tenant, space.tenant, last, _PAGE),
+        (space.tenant, last, _PAGE),
     )
-    found: list[tuple[BodyKey, bytes, bytes]] = []
-    for *row, is_part in rows:
-        body, text = (expand(row[3]), b"") if is_part else unpack(tx, *row)
-        found.append((row[1], body, text))
-    return found
+    several = [content_of(tx, *row) if row[2] else expand(row[3]) for row in rows]
+    found: dict[BodyKey, bytes] = {}
+    for at in sift(several):
+        key = rows[at][1]
+        is_part = tx.row(
+            "SELECT 1 FROM parts WHERE tenant = ? AND part = ? LIMIT 1", (space.tenant, key)
+        )
+        body, text = (several[at], b"") if is_part else unpack(tx, *rows[at])
+        if holds(body) or (text and holds(text)):
+            found[key] = body
+    return [row[1] for row in rows], list(_users(space, tx, found)) if found else []
 
 
 def _users(space: Space, tx: Statements, found: Mapping[BodyKey, bytes]) -> Iterator[HeldPiece]:
@@ -209,19 +226,65 @@ def _users(space: Space, tx: Statements, found: Mapping[BodyKey, bytes]) -> Iter
     yield from (HeldPiece("unused", data=found[key], key=key) for key in found if key not in used)
 
 
-def _rows_holding(space: Space, tx: Statements, holds: Holds) -> Iterator[HeldPiece]:
-    """Yield what is in the rows of sessions, views, states, pins and messages."""
-    columns = ", ".join((*CLEARED, *_NAMED, "first_ask", "folded"))
-    sessions = tx.rows(
-        f"SELECT key, id, root, {columns} FROM sessions WHERE tenant = ? ORDER BY id",
-        (space.tenant,),
+class _HeldIn(Struct, frozen=True):
+    """A table that holds texts, or what is packed, and how it is gone through."""
+
+    kind: HeldKind
+    table: str
+    order: tuple[str, ...]
+    """Which session it is, and which of its rows."""
+    texts: tuple[str, ...]
+    page: int = _PAGE
+    where: str = ""
+    named_by: str = "key"
+
+
+_HELD = (
+    _HeldIn(
+        "session", "sessions", ("id",), (*CLEARED, *_NAMED, "first_ask", "folded"), named_by="id"
+    ),
+    _HeldIn("view", "views", ("session", "number"), ("items", "state", "report", "sent"), 10),
+    _HeldIn("state", "states", ("session",), ("state",)),
+    _HeldIn("pin", "pins", ("session", "position"), ("note",)),
+    _HeldIn(
+        "message", "messages", ("session", "position"), ("key", "tools"), 2_000,
+        " AND (key <> '' OR tools <> '')",
+    ),
+)  # fmt: skip
+
+
+def _rows_holding(space: Space, place: _HeldIn, holds: Holds, sift: Sift) -> Iterator[HeldPiece]:
+    """Yield what is in the rows of sessions, views, states, pins or messages."""
+    order, width = ", ".join(place.order), len(place.order)
+    sql = (
+        f"SELECT {', '.join((*place.order, *place.texts))} FROM {place.table} WHERE tenant = ?"
+        f" AND ({order}) > ({', '.join('?' * width)}){place.where} ORDER BY {order} LIMIT ?"
     )
-    for key, name, root, *texts in sessions:
-        if _has(holds, texts):
-            yield HeldPiece("session", name, root, 0, "\n".join(texts).encode())
-        for kind, number, *held in _read_held_texts(space, tx, key):
-            if any(holds(one) for one in held):
-                yield HeldPiece(kind, name, root, number, b"\n".join(held))
+    last: tuple[Value, ...] = ("" if place.named_by == "id" else -1, -1)[:width]
+
+    def read_page(tx: Statements) -> tuple[tuple[Value, ...], list[HeldPiece]]:
+        rows = tx.rows(sql, (space.tenant, *last, place.page))
+        held = [[_as_read(one) for one in row[width:] if one] for row in rows]
+        joined, found = list(map(b"\n".join, held)), list[HeldPiece]()
+        for at in sift(joined):
+            if not any(map(holds, held[at])):
+                continue
+            session, *number = rows[at][:width]
+            row = tx.row(
+                f"SELECT id, root FROM sessions WHERE tenant = ? AND {place.named_by} = ?",
+                (space.tenant, session),
+            )
+            if row:
+                found.append(HeldPiece(place.kind, *row, sum(number), joined[at]))
+        return tuple(rows[-1][:width]) if rows else (), found
+
+    while last:
+        last, found = space.database.read(read_page)
+        yield from found
+
+
+def _as_read(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else expand(value)
 
 
 def _read_held_texts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote, unquote
 
 from foldaway.errors import (
@@ -223,6 +223,18 @@ def find_by_source(space: Space, tx: Statements, source: str, source_id: str) ->
         (space.tenant, plain(source), plain(source_id)),
     )
     return None if row is None else as_found(space, tx, row).info
+
+
+def list_known_as(
+    space: Space, tx: Statements, source: str, source_ids: Iterable[str]
+) -> list[str]:
+    """Return the ids of all sessions of a source, and of those that any knows by one of its ids."""
+    sql = "SELECT id FROM sessions WHERE tenant = ? AND source = ? AND source <> ''"
+    found = {row[0] for row in tx.rows(sql, (space.tenant, plain(source)))}
+    sql = "SELECT id FROM sessions WHERE tenant = ? AND source_id = ? AND source_id <> ''"
+    for one in source_ids:
+        found.update(row[0] for row in tx.rows(sql, (space.tenant, plain(one))))
+    return sorted(found)
 
 
 def list_path_ids(space: Space, tx: Statements, source: str, key: str) -> list[str]:

@@ -137,6 +137,10 @@ class Store:
         """Return the session that a source knows by this id, None if there is none."""
         return self._read(lambda tx: lineage.find_by_source(self._space, tx, source, source_id))
 
+    def known_as(self, source: str, source_ids: Sequence[str]) -> list[str]:
+        """Return the ids of all sessions of a source, and of those that any knows by these ids."""
+        return self._read(lambda tx: lineage.list_known_as(self._space, tx, source, source_ids))
+
     def named_by_path(self, source: str, key: str) -> list[str]:
         """Return source ids that are absolute paths, of sessions with a message of this key."""
         return self._read(lambda tx: lineage.list_path_ids(self._space, tx, source, key))
@@ -428,13 +432,18 @@ class Store:
         )
 
     def look_through(
-        self, holds: Callable[[bytes], bool], tell: Callable[[int, int], object] | None = None
+        self,
+        holds: erasing.Holds,
+        tell: Callable[[int, int], object] | None = None,
+        *,
+        sift: erasing.Sift = lambda several: range(len(several)),
     ) -> Iterator[erasing.HeldPiece]:
-        """Yield where something is that `holds` says yes to: it is given every body, view, state
-        and name of the store, as JSON or text. `tell` hears how many of how many bodies were read.
+        """Yield where something is that `holds` says yes to: every body, view, state and name of
+        the store is given to `sift`, many at a time, and as JSON or text to `holds` if `sift`
+        returns its number. `tell` hears how many of how many bodies were read.
         """
         try:
-            yield from erasing.look_through(self._space, holds, tell)
+            yield from erasing.look_through(self._space, holds, tell, sift)
         except zstandard.ZstdError as error:
             raise self._damage_error() from error
 

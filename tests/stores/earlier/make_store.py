@@ -6,8 +6,8 @@ Run it with the Python of the version whose store is wanted, from a checkout of 
     .venv/bin/python THIS_FILE PACKAGE schema-N.tar.gz
 
 PACKAGE is the name of the package in that version. The archives here are from d34cbd1 (schema 1),
-888dea72 (schema 2), c5c99ea3 (schema 3), 90e92339 (schema 4) and 9f26c043 (schema 5). Inside are
-`store.db`, `agents/` (the folder that was imported), and `expected.json`.
+888dea72 (schema 2), c5c99ea3 (schema 3), 90e92339 (schema 4), 9f26c043 (schema 5) and 78573398
+(schema 6). Inside are `store.db`, `agents/` (the folder that was imported), and `expected.json`.
 """
 
 from __future__ import annotations

@@ -235,12 +235,15 @@ class SqliteDatabase:
         """Do nothing: plans are by the order of the columns."""
 
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
-        """Write indexes and file again: a deleted word stays in its index until that is merged."""
+        """Write the file again, and first the blocks of indexes from which something was deleted:
+        a deleted word stays in its index until that is merged.
+        """
         if self.read_only:
             return ()
-        merge = "INSERT INTO words (words) VALUES ('optimize')"
+        for number in self.read(index.unmerged):
+            self.write(lambda tx, number=number: index.merge(tx, number))
         with named(self.where), self._connections.writer(PATIENCE_SECONDS) as connection:
-            for sql in (merge, merge.replace("words", "trigrams"), *_REWRITE):
+            for sql in _REWRITE:
                 persist(lambda sql=sql: connection.execute(sql))
             try:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -1,8 +1,10 @@
-"""Messages and their two indexes. What is found by them: `matching.py`."""
+"""Messages and their two indexes, in blocks of ids. What is found by them: `matching.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 from foldaway.stores.bodies import unpack
 from foldaway.stores.database import MessageRow, Row, Statements, Value
@@ -55,8 +57,73 @@ def put_messages(
 
 
 def _add_words(tx: Statements, texts: Sequence[Row], last: int) -> None:
-    tx.many("INSERT INTO words (rowid, text) VALUES (?, ?)", [row for row in texts if row[1]])
+    _begin_blocks(tx, last)
+    _put_texts(tx, "words", [row for row in texts if row[1]])
     tx.run("UPDATE meta SET value = ? WHERE name = 'words'", (last,))
+
+
+def _put_texts(tx: Statements, index: str, texts: Sequence[Row]) -> None:
+    for number, some in _by_block(tx, texts):
+        name = table(index, number)
+        tx.many(f"INSERT INTO {name} (rowid, text) VALUES (?, ?)", some)
+
+
+def table(index: str, number: int) -> str:
+    """Return the table of an index that has a block."""
+    return f"{index}_{number}" if number else index
+
+
+def blocks(tx: Statements) -> list[tuple[int, int]]:
+    """Return the number and the first id of each block, the oldest first."""
+    return [(row[0], row[1]) for row in tx.rows("SELECT number, start FROM blocks ORDER BY number")]
+
+
+def _by_block(tx: Statements, rows: Sequence[Row]) -> Iterator[tuple[int, list[Row]]]:
+    """Yield rows that begin with an id, in the order of the ids, by the numbers of their blocks."""
+    known = blocks(tx)
+    starts = [start for _, start in known]
+    for at, some in groupby(rows, lambda row: bisect_right(starts, row[0]) - 1):
+        yield known[at][0], list(some)
+
+
+def _begin_blocks(tx: Statements, last: int) -> None:
+    """Begin new blocks if there are too many ids up to `last` for the newest one. What an index has
+    already stays in its block.
+    """
+    size = mark(tx, "block")
+    number, start = blocks(tx)[-1]
+    while last - start >= size:
+        start = max(start + size, mark(tx, "words") + 1, mark(tx, "trigrams") + 1)
+        if start > last:
+            break
+        number += 1
+        for index in ("words", "trigrams"):
+            made = tx.row("SELECT sql FROM sqlite_master WHERE name = ?", (index,))
+            assert made is not None
+            tx.run(made[0].replace(index, table(index, number), 1))
+        words, trigrams = table("words", number), table("trigrams", number)
+        tx.run(f"INSERT INTO {words} ({words}, rank) VALUES ('automerge', 8)")
+        tx.run(f"CREATE VIRTUAL TABLE grams_{number} USING fts5vocab ({trigrams}, instance)")
+        tx.run("INSERT INTO blocks VALUES (?, ?, 0)", (number, start))
+
+
+def _delete_texts(tx: Statements, index: str, ids: Sequence[Row]) -> None:
+    """Take ids out of an index that has them; their terms stay in it until it is merged."""
+    for number, some in _by_block(tx, ids):
+        tx.many(f"DELETE FROM {table(index, number)} WHERE rowid = ?", some)
+        tx.run("UPDATE blocks SET deleted = 1 WHERE number = ?", (number,))
+
+
+def unmerged(tx: Statements) -> list[int]:
+    """Return the numbers of the blocks that may have terms of what was deleted."""
+    return [row[0] for row in tx.rows("SELECT number FROM blocks WHERE deleted ORDER BY number")]
+
+
+def merge(tx: Statements, number: int) -> None:
+    """Write a block again, without what was deleted."""
+    for name in (table("words", number), table("trigrams", number)):
+        tx.run(f"INSERT INTO {name} ({name}) VALUES ('optimize')")
+    tx.run("UPDATE blocks SET deleted = 0 WHERE number = ?", (number,))
 
 
 def _read_late_texts(tx: Statements, index: str, below: int) -> list[Row]:
@@ -74,11 +141,12 @@ def remove_messages(tx: Statements, tenant: str, session: int) -> int:
 
     Ids are given out again once the newest are gone, so the marks of what is indexed follow.
     """
-    ids = tx.rows("SELECT id FROM messages WHERE tenant = ? AND session = ?", (tenant, session))
+    own = (tenant, session)
+    ids = tx.rows("SELECT id FROM messages WHERE tenant = ? AND session = ? ORDER BY id", own)
     for index in ("words", "trigrams"):
         done = mark(tx, index)
-        tx.many(f"DELETE FROM {index} WHERE rowid = ?", [row for row in ids if row[0] <= done])
-    tx.run("DELETE FROM messages WHERE tenant = ? AND session = ?", (tenant, session))
+        _delete_texts(tx, index, [row for row in ids if row[0] <= done])
+    tx.run("DELETE FROM messages WHERE tenant = ? AND session = ?", own)
     tx.run(
         "UPDATE meta SET value = min(value, (SELECT coalesce(max(id), 0) FROM messages))"
         " WHERE name IN ('words', 'trigrams')"
@@ -97,8 +165,8 @@ def replace_message(
     assert found is not None
     for index, end in (("words", ""), ("trigrams", _END)):
         if found[0] <= mark(tx, index):
-            tx.run(f"DELETE FROM {index} WHERE rowid = ?", found)
-            tx.run(f"INSERT INTO {index} (rowid, text) VALUES (?, ?)", (*found, row.text + end))
+            _delete_texts(tx, index, [found])
+            _put_texts(tx, index, [(*found, row.text + end)])
     tx.run(
         "UPDATE messages SET body = ?, tools = ?, tokens = ?, key = ? WHERE id = ?",
         (row.body, row.tools, row.tokens, row.key, *found),
@@ -154,9 +222,7 @@ def _complete_some(tx: Statements, limit: int) -> int:
         if size > _BATCH_BYTES:
             break
     if taken:
-        tx.many(
-            "INSERT INTO trigrams (rowid, text) VALUES (?, ?)",
-            [(row[0], unpack(tx, *row[1:])[1].decode() + _END) for row in taken],
-        )
+        texts = [(row[0], unpack(tx, *row[1:])[1].decode() + _END) for row in taken]
+        _put_texts(tx, "trigrams", texts)
         tx.run("UPDATE meta SET value = ? WHERE name = 'trigrams'", (taken[-1][0],))
     return len(taken)

@@ -23,7 +23,7 @@ from foldaway.stores.matching import (
     join_conditions,
 )
 from foldaway.stores.rows import plain
-from foldaway.stores.sqlite.index import LAST_ID, mark
+from foldaway.stores.sqlite.index import LAST_ID, blocks, mark, table
 
 _GRAM = 3
 """Characters of a piece in the index of substrings."""
@@ -76,6 +76,7 @@ class SqliteIndex(StoredIndex[Statements]):
         self._rows: dict[int, Row] = {}
         self._begun: dict[str, tuple[set[int], bool]] = {}
         self._total: float | None = None
+        self._starts: list[tuple[int, int]] | None = None
 
     def total(self) -> float:
         """Return the newest id: nearly all are there."""
@@ -210,15 +211,33 @@ class SqliteIndex(StoredIndex[Statements]):
     def _matching(self, index: str, expression: str, most: int, oldest: bool) -> list[int]:
         asked = (index, expression, most, oldest)
         if asked not in self._known:
-            found = self._tx.rows(
-                f"SELECT {COLUMNS} FROM {index} AS i {_JOINED.format('i.rowid')}"
-                f" WHERE {index} MATCH ? AND i.rowid BETWEEN ? AND ? AND {self._where.sql}"
-                f" ORDER BY i.rowid {_order(oldest)} LIMIT ?",
-                (expression, *self._range, *self._where.values, most),
-            )
+            found: list[TableRow] = []
+            for number in self._blocks(oldest=oldest):
+                name = table(index, number)
+                found += self._tx.rows(
+                    f"SELECT {COLUMNS} FROM {name} AS i {_JOINED.format('i.rowid')}"
+                    f" WHERE {name} MATCH ? AND i.rowid BETWEEN ? AND ? AND {self._where.sql}"
+                    f" ORDER BY i.rowid {_order(oldest)} LIMIT ?",
+                    (expression, *self._range, *self._where.values, most - len(found)),
+                )
+                if len(found) >= most:
+                    break
             self._rows.update((row[0], Row(*row)) for row in found)
             self._known[asked] = [row[0] for row in found]
         return self._known[asked]
+
+    def _blocks(self, *, oldest: bool = False) -> list[int]:
+        """Return the numbers of the blocks that have some of the ids, the newest first or last."""
+        if self._starts is None:
+            self._starts = blocks(self._tx)
+        ends = [*(start for _, start in self._starts[1:]), LAST_ID + 1]
+        low, high = self._range
+        found = [
+            number
+            for (number, start), end in zip(self._starts, ends, strict=True)
+            if start <= high and low < end
+        ]
+        return found if oldest else found[::-1]
 
     def _list_all_of(
         self, terms: Sequence[Term], most: int, oldest: bool, checked: bool
@@ -321,12 +340,18 @@ class SqliteIndex(StoredIndex[Statements]):
         docs: set[int] = set()
         is_all = True
         for begin in sorted({text.lower(), *map("".join, either)}):
-            found = self._tx.rows(
-                "SELECT doc FROM grams WHERE term >= ? AND term < ? LIMIT ?",
-                (begin, begin + "\U0010ffff", _SHORT_ROWS),
-            )
-            is_all = is_all and len(found) < _SHORT_ROWS
-            docs.update(row[0] for row in found)
+            left = _SHORT_ROWS
+            for number in self._blocks():
+                found = self._tx.rows(
+                    f"SELECT doc FROM {table('grams', number)}"
+                    " WHERE term >= ? AND term < ? LIMIT ?",
+                    (begin, begin + "\U0010ffff", left),
+                )
+                docs.update(row[0] for row in found)
+                left -= len(found)
+                if not left:
+                    is_all = False
+                    break
         return docs, is_all
 
     def _verify(
