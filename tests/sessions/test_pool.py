@@ -31,6 +31,28 @@ def test_by_weight_the_newest_always_stays() -> None:
     assert list(pool.newest_first()) == [("c", 99)]
 
 
+def test_only_what_is_taken_is_weighed() -> None:
+    """However many are held; what grew since counts from then on, and what was let go of not."""
+    sizes, weighed = dict.fromkeys(range(100), 1), list[int]()
+
+    def weight(key: int) -> int:
+        weighed.append(key)
+        return sizes[key]
+
+    pool = Pool[int, int](100, weight)
+    for key in sizes:
+        pool.take(key, lambda key=key: key)
+    assert weighed == list(sizes)
+    sizes[99] = 98
+    pool.weigh(99)
+    pool.take(98, lambda: 98)
+    assert [key for key, _ in pool.newest_first()] == [98, 99, 97]
+    assert pool.drop(99) == 99
+    pool.take(0, lambda: 0)
+    assert [key for key, _ in pool.newest_first()] == [0, 98, 97]
+    assert weighed[100:] == [99, 98, 0]
+
+
 def test_what_does_not_fit_any_more_is_made_again() -> None:
     """As after a change of the model."""
     pool = Pool[str, int](3)

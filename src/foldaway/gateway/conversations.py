@@ -53,6 +53,7 @@ class Conversations:
         await one.take_down(turn, usage, sent_bytes)
         if one.held_bytes > _MOST_HELD * self._options.held_bytes:
             await one.let_go()
+        self._held.weigh((turn.key, turn.model))
 
     def list_recent(self, wire: str, owner: str) -> list[Conversation]:
         """Return the conversations of a wire that an owner has here, the one that went on last
