@@ -50,8 +50,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Of memory for the conversations that are held open; those that were quiet for longest are
     taken up from the store when they go on."""
     deadlines: tuple[float, float] = (0.25, 2.0)
-    """Seconds that a request of 200 KB, and one of 4 MB, may be held up: what an agent does not
-    notice beside the model's own time."""
+    """Seconds that the work on a request of 200 KB, and on one of 4 MB, may take: what an agent does
+    not notice beside the model's own time. In a crowd a request waits up to eight times that."""
     head_seconds: float = 30.0
     """For the head of a request: agents send it at once. nginx gives it 60, Apache 20 to 40."""
     body_seconds: float = 60.0
@@ -63,7 +63,7 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Threads that follow and compact; the event loop only passes bytes on."""
 
     def deadline(self, size: int) -> float:
-        """Return how many seconds a request of this size may be held up."""
+        """Return how many seconds the work on a request of this size may take."""
         least, most = self.deadlines
         share = (size - _SMALL) / (_LARGE - _SMALL)
         return least + min(max(share, 0.0), 1.0) * (most - least)
