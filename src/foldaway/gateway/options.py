@@ -50,8 +50,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Of memory for the conversations that are held open; those that were quiet for longest are
     taken up from the store when they go on."""
     deadlines: tuple[float, float] = (0.25, 2.0)
-    """Seconds that the work on a request of 200 KB, and on one of 4 MB, may take: what an agent does
-    not notice beside the model's own time. In a crowd it waits up to eight times that."""
+    """Seconds that the work on a request of 200 KB, and on one of 4 MB, may take: what an agent
+    does not notice beside the model's own time. In a crowd it waits up to eight times that."""
     head_seconds: float = 30.0
     """For the head of a request: agents send it at once. nginx gives it 60, Apache 20 to 40."""
     body_seconds: float = 60.0
