@@ -65,7 +65,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     names = inspect.signature(pyfuncitem.obj).parameters
     given = {name: pyfuncitem.funcargs[name] for name in names}
-    limit = 3_600 if pyfuncitem.get_closest_marker("soak") else 60
+    limit = 3_600 if pyfuncitem.get_closest_marker("soak") else 600
     asyncio.run(asyncio.wait_for(pyfuncitem.obj(**given), limit))
     return True
 

@@ -88,6 +88,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
         work: list[Callable[[Session], object]] = [
             *(lambda one, number=number: one.append(*exchange(number)) for number in range(6)),
             lambda one: one.compact(force=True),
+            lambda one: Session.open(cutting, one.id, **WINDOW).messages,
             lambda one: one.undo(),
         ]
         session: Session | None = None

@@ -275,7 +275,7 @@ def _rows_holding(space: Space, place: _HeldIn, holds: Holds, sift: Sift) -> Ite
                 (space.tenant, session),
             )
             if row:
-                found.append(HeldPiece(place.kind, *row, sum(number), joined[at]))
+                found.append(HeldPiece(place.kind, row[0], row[1], sum(number), joined[at]))
         return tuple(rows[-1][:width]) if rows else (), found
 
     while last:
