@@ -82,7 +82,7 @@ def look_for(text: str, log: Sequence[Message], most: int) -> list[tuple[int, st
     terms = parse_query(text).terms
     known = {position for position, _ in exact}
     ranked = [
-        (match.position, snippet(match.text, terms, _SNIPPET_CHARS).text)
+        (match.position, snippet(match.text, terms, _SNIPPET_CHARS, keeps_lines=True).text)
         for match in scan(held, text, most)
         if match.position not in known
     ]

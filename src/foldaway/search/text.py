@@ -168,7 +168,7 @@ _FLAG_CHARS = 4_096
 
 
 class Snippet(Struct, frozen=True, gc=False):
-    """One line. `marks` are the places of the terms in it, first and one past the last."""
+    """A piece of a text. `marks` are the places of the terms in it, first and one past the last."""
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
@@ -177,18 +177,21 @@ class Snippet(Struct, frozen=True, gc=False):
     ends: bool = True
 
 
-def snippet(text: str, terms: Sequence[Term], most: int = 240) -> Snippet:
+def snippet(
+    text: str, terms: Sequence[Term], most: int = 240, *, keeps_lines: bool = False
+) -> Snippet:
     """Return at most `most` characters of a text around the place with most of the terms.
 
-    Blanks and line ends are single blanks; terminal codes and control characters are gone. What a
-    reader sees as one character is not parted.
+    Blanks are single blanks, and line ends are too unless `keeps_lines`; terminal codes and control
+    characters are gone. What a reader sees as one character is not parted.
     """
     text = _DIRECTIONS.sub("", clean(text))
     start = _begin(text, _find_best_window(text, terms, most), most)
     stop = _boundary(text, min(start + most, len(text)), forward=False)
     if stop <= start:
         stop = min(start + most, len(text))
-    piece = _BLANKS.sub(" ", text[start:stop]).strip()
+    lines = text[start:stop].split("\n") if keeps_lines else [text[start:stop]]
+    piece = "\n".join(filter(None, (_BLANKS.sub(" ", line).strip() for line in lines)))
     return Snippet(piece, _marks(piece, terms), start == 0, stop >= len(text))
 
 
