@@ -73,6 +73,16 @@ def test_the_newest_of_two_decisions_counts() -> None:
     assert find([later, "ok", FACT], LIMIT.shape, LIMIT.near) == "250.00"
 
 
+def test_an_entry_of_a_record_is_as_old_as_its_message() -> None:
+    """All of its lines: what it quotes of the first message is not newer than a correction."""
+    later = "One change: refunds above 400.00 EUR need approval from now on."
+    record = f"Goal\n- First request: the rules.\n  {FACT}\n\n  That is all. [m1]\n\nNext"
+    player = player_of(MOVE)
+    assert player.act(asked("hello", "go on", later, "ok", record)).calls == (
+        TaskCall("book", {"limit": "400.00"}),
+    )
+
+
 def test_words_match_from_their_beginning() -> None:
     """A name that ends as another one does is somebody else."""
     rows = "JD1 Lena Ekberg\nJD2 Elena Ekberg"

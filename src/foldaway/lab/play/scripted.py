@@ -36,6 +36,8 @@ _PLACES = re.compile(r"(?m)^message (\d+):")
 """How a search names the messages that it found."""
 _SOURCE = re.compile(r"\[m(\d+)[^\]]*\]")
 """How a record names the message that an entry comes from."""
+_ENTRY_STARTS = re.compile(r"\n(?! |$)", re.M)
+"""Line ends within an entry of a record are followed by a blank, or by an empty line."""
 _ITEM = re.compile(r"\s*[-*•] \S")
 """The beginning of an item of a list: the next one is about something else."""
 _REFERENCE = re.compile(r"\b(?:[a-z]{1,4}-[0-9a-f]{6,}|m\d+)\b")
@@ -157,11 +159,11 @@ def _with_age(text: str, at: int) -> Iterator[tuple[int, bool, str]]:
         yield at, True, text
         return
     rest = list[str]()
-    for line in text.split("\n"):
-        if source := _SOURCE.search(line):
-            yield min(int(source[1]), at), False, line
+    for entry in _ENTRY_STARTS.split(text):
+        if source := _SOURCE.search(entry):
+            yield min(int(source[1]), at), False, entry
         else:
-            rest.append(line)
+            rest.append(entry)
     yield at, True, "\n".join(rest)
 
 
