@@ -82,7 +82,8 @@ def starter(name: str, binary: Path, base: str, folder: Path) -> Path:
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     (bin_folder / binary.name).symlink_to(binary)
-    recall = ["--recall"] if startable_agent(binary.name).recall else []
+    given = startable_agent(binary.name).recall
+    recall = ["--recall"] if given.options or given.keys else []
     command = [sys.executable, "-m", "foldaway", "run", "--report", *recall, "--serve",
                f"--store {folder / 'store'}{upstream}", binary.name]  # fmt: skip
     script = folder / "start"

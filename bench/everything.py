@@ -26,7 +26,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "bench" / ".out" / "everything"
-_CLOSING = re.compile(r"^=+ (?P<said>.*\b(?:passed|failed|error).*?) =+$", re.MULTILINE)
+_CLOSING = re.compile(
+    r"^(?:=+ )?(?P<said>(?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped)\b[^=]*?)(?: =+)?$", re.M
+)
 """How pytest ends; a target may run it more than once."""
 
 
