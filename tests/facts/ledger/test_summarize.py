@@ -217,6 +217,18 @@ def test_a_long_ask_is_cut_at_its_end(ledger_of: LedgerOf) -> None:
     assert len(text) < 700
 
 
+def test_a_first_request_with_rules_has_half_of_the_room(ledger_of: LedgerOf) -> None:
+    """Among rules that are known by their words stand others that are not."""
+    rules = "The house rules. Never book twice.\n" + "\n".join(
+        f"Parcels of kind {kind} leave from warehouse W{kind}." for kind in range(20)
+    )
+    ledger = ledger_of(user(rules), assistant("Yes."), user("Go on."))
+    goal = summarize(ledger, Around(2 * len(rules) + 200)).sections["goal"][0].text
+    assert rules in goal
+    smaller = summarize(ledger, Around(len(rules))).sections["goal"][0].text
+    assert len(rules) * 0.4 < len(smaller) < len(rules) * 0.6
+
+
 def test_a_section_that_says_nothing_is_left_out(ledger_of: LedgerOf) -> None:
     """At every size."""
     text = summarize(ledger_of(user("Hello there.")), LARGE).render(COUNTER, 20_000)

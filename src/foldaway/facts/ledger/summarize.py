@@ -47,6 +47,8 @@ from foldaway.facts.summary import (
 _ASKS_SHARE = 0.3
 """Of the room, for asks; chosen, like the shares below: the most that each kind gets before
 ranking."""
+_RULING_SHARE = 0.5
+"""Of the room, for the first request if it has rules: what it says between them may be one too."""
 _CONSTRAINTS_SHARE = 0.4
 """Of the room, for rules."""
 _ERRORS_SHARE = 0.35
@@ -305,8 +307,10 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     for number, ask in enumerate(order):
         # where the user wrote again since, what is newest stands after the summary
         is_must = number == 0 or (number == 1 and not around.newer_asks)
-        most = _PERSON_ASK_CHARS if around.for_person else room
-        text = _quoted(ask, min(most, room), least if is_must else 0)
+        is_ruling = number == 0 and ask.fact.source in ruling
+        most = around.room_chars * _RULING_SHARE if is_ruling else room
+        most = _PERSON_ASK_CHARS if around.for_person else most
+        text = _quoted(ask, most, least if is_must else 0)
         room -= len(text)
         if text:
             weight = 2 * MUST if is_must else ASK - number / 100
