@@ -195,9 +195,9 @@ class Worker:
     a row it is left alone for a while.
     """
 
-    def __init__(self, threads: Threads) -> None:
-        """Take the threads of all conversations."""
-        self._threads, self._lock = threads, asyncio.Lock()
+    def __init__(self, threads: Threads, forget: Callable[[], None]) -> None:
+        """Take the threads of all conversations, and what is called after a fault."""
+        self._threads, self._forget, self._lock = threads, forget, asyncio.Lock()
         self._faults, self._left_alone = 0, 0.0
 
     @property
@@ -205,26 +205,28 @@ class Worker:
         """Whether it failed too often lately."""
         return time.monotonic() < self._left_alone
 
-    async def run(
-        self, work: Callable[[], T], forget: Callable[[], None], pool: ThreadPoolExecutor
-    ) -> T:
-        """Return what work in a thread returns; after a fault `forget` is called. If the caller is
-        cancelled, the lock is released only when the thread is done.
+    @property
+    def share(self) -> int:
+        """Among how many pieces of work one has to share its interpreter."""
+        return self._threads.share
+
+    async def run(self, work: Callable[[], T], *, is_awaited: bool = True) -> T:
+        """Return what work in a thread returns. If the caller is cancelled, the lock is released
+        only when the thread is done.
         """
-        running = asyncio.ensure_future(self._run_alone(work, forget, pool))
+        pool = self._threads.awaited if is_awaited else self._threads.behind
+        running = asyncio.ensure_future(self._run_alone(work, pool))
         running.add_done_callback(_take_error)
         return await asyncio.shield(running)
 
-    async def _run_alone(
-        self, work: Callable[[], T], forget: Callable[[], None], pool: ThreadPoolExecutor
-    ) -> T:
+    async def _run_alone(self, work: Callable[[], T], pool: ThreadPoolExecutor) -> T:
         async with self._lock:
             self._threads.pieces += 1
             try:
                 done = await asyncio.get_running_loop().run_in_executor(pool, work)
             except Exception:
                 self._faults += 1
-                forget()
+                self._forget()
                 if self._faults >= _FAULTS:
                     self._left_alone, self._faults = time.monotonic() + _PAUSE_SECONDS, 0
                 raise
@@ -333,8 +335,8 @@ class Conversation:
 
     def __init__(self, stored: StoredConversations, threads: Threads, standings: Standings) -> None:
         """Take what opens it, and what is told how it goes on."""
-        self._stored, self._standings, self._threads = stored, standings, threads
-        self._worker = Worker(threads)
+        self._stored, self._standings = stored, standings
+        self._worker = Worker(threads, self._forget)
         self._room, self.fit, self._views = Room(), Fit(), SentViews()
         self._session: Session | None = None
         self._last: Callable[[], Turn | None] = _nobody
@@ -372,14 +374,14 @@ class Conversation:
             loop.call_soon_threadsafe(begun.set)
             return self._follow(turn, claim)
 
-        following = asyncio.ensure_future(self._run(follow))
+        following = asyncio.ensure_future(self._worker.run(follow))
         following.add_done_callback(lambda _: begun.set())
         # what an answer is bound to cannot be changed behind it
         seconds = PATIENCE_SECONDS if turn.binds else seconds
         with suppress(TimeoutError):
             async with asyncio.timeout(min(_IN_LINE * seconds, PATIENCE_SECONDS)):
                 await begun.wait()
-                await asyncio.wait((following,), timeout=seconds * self._threads.share)
+                await asyncio.wait((following,), timeout=seconds * self._worker.share)
         if not following.done():
             late, fits = await self._without_engine(turn, "deadline")
             if not fits:
@@ -418,7 +420,7 @@ class Conversation:
         if self._session is None or self.is_passing(turn):
             return None
         try:
-            looking = self._run(
+            looking = self._worker.run(
                 lambda: internals(self._open_session(turn)).follower.preview(request=turn.body)
             )
             followed = await asyncio.wait_for(looking, seconds)
@@ -432,7 +434,7 @@ class Conversation:
         `sent_bytes` were sent for it, if the answer says what they cost.
         """
         self.fit.note_answer(sent_bytes)
-        await self._run(lambda: self._take_down(turn, usage, sent_bytes), is_awaited=False)
+        await self._worker.run(lambda: self._take_down(turn, usage, sent_bytes), is_awaited=False)
 
     async def shrink(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Outgoing | None:
         """Return less to send for a request that was refused as too big, None if there is no less.
@@ -441,7 +443,7 @@ class Conversation:
         Otherwise the window that the refusal names holds from now on, or half of what was sent,
         but never less than what the provider accepted before.
         """
-        followed = await self._run(lambda: self._shrink(turn, refusal, refused_bytes))
+        followed = await self._worker.run(lambda: self._shrink(turn, refusal, refused_bytes))
         return None if followed is None or not followed.is_changed else Outgoing.of(followed)
 
     async def record(
@@ -451,7 +453,7 @@ class Conversation:
         is_unknown = request is None and self._session is None and not is_named
         if is_unknown or self._worker.is_left_alone:
             return ""
-        return await self._run(
+        return await self._worker.run(
             lambda: internals(self._open_session(turn)).follower.record(
                 request=request, text=text, is_named=is_named
             )
@@ -459,15 +461,11 @@ class Conversation:
 
     async def let_go(self) -> None:
         """Give its memory back; it is taken up from the store when it goes on."""
-        await self._run(self._forget, is_awaited=False)
+        await self._worker.run(self._forget, is_awaited=False)
 
     def _forget(self) -> None:
         self._session, self._last = None, _nobody
         self._room.forget()
-
-    async def _run(self, work: Callable[[], T], *, is_awaited: bool = True) -> T:
-        pool = self._threads.awaited if is_awaited else self._threads.behind
-        return await self._worker.run(work, self._forget, pool)
 
     # In a thread
 
