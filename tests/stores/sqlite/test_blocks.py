@@ -45,7 +45,7 @@ def misplaced(path: Path) -> list[tuple[str, int]]:
         wanted = {row[0] for row in ask(path, f"SELECT id FROM messages WHERE id <= {last}")}
         ends = [*(start for _, start in starts[1:]), last + 1]
         for (number, start), end in zip(starts, ends, strict=True):
-            name = f"{index}_{number}" if number else index
+            name = f"{index}_{number}"
             there = {row[0] for row in ask(path, f"SELECT id FROM {name}_docsize")}
             wrong += [(name, one) for one in there ^ {one for one in wanted if start <= one < end}]
     return wrong
