@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from aiohttp import web
 
 from foldaway import Policy
+from foldaway.gateway.conversation import Room
+from foldaway.gateway.requests import Turn
 from foldaway.stores import Held
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
@@ -238,6 +241,49 @@ async def test_a_small_request_of_what_was_compacted_is_not_taken_for_a_new_one(
         after = listed(stand.upstream.asked[-1])
         assert after[: len(before)] == before != listed(kit.packed(body))[: len(before)]
     store.close()
+
+
+def test_after_it_was_let_go_a_shorter_request_does_not_pass() -> None:
+    """Somebody else may have compacted the conversation meanwhile."""
+    room, turn = Room(), Turn("chat:one", "gpt-5", "", b" " * 900, is_first=False, binds=False)
+    room.begin(9_000)
+    room.request_bytes = 1_000
+    assert room.allows(turn, time.time)
+    room.forget()
+    assert not room.allows(turn, time.time)
+
+
+async def test_what_was_compacted_by_hand_after_a_refused_request_stays_compacted(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """The conversation was not open yet, because its request was small."""
+    store = open_store(tmp_path / "both")
+    small: Any = {"store": store, "policy": Policy(), "context_length": 900_000}
+    async with gateway(**small) as stand:
+        await stand.post(kit.talk("chat", 9))
+        await taken_down(store, 19)
+        (info,) = store.all_sessions(SessionFilter())
+    async with gateway(**small) as stand:
+
+        async def refuse(request: web.Request, body: bytes) -> web.StreamResponse:
+            return web.json_response({"error": {"message": "overloaded"}}, status=529)
+
+        script, stand.upstream.script = stand.upstream.script, refuse
+        assert (await stand.post(kit.talk("chat", 10))).note == "pass; nothing is due"
+        stand.upstream.script = script
+        where = f"{stand.url}/foldaway/sessions/{info.id}/compact"
+        owner = {"x-foldaway-token": "of the owner"}
+        wanted = {"target_tokens": 2_000}
+        async with stand.client.post(where, json=wanted, headers=owner) as got:
+            assert got.status == 200
+        assert (await stand.post(kit.talk("chat", 10))).note == "compacted 1"
+    store.close()
+
+
+async def taken_down(store: Any, length: int) -> None:
+    """Wait until the only session of a store has so many messages."""
+    while [one.length for one in store.all_sessions(SessionFilter())] != [length]:
+        await asyncio.sleep(0.02)
 
 
 @pytest.mark.slow

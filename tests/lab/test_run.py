@@ -298,3 +298,19 @@ def test_workers_end_with_the_run() -> None:
                     while worker.recv(4_096):
                         pass
             assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+
+
+def test_workers_end_with_a_run_that_has_just_begun() -> None:
+    """The others are not started any more, and nobody waits for those that are."""
+    run = (
+        "import os, signal, time\n"
+        "from foldaway.lab.run_folder import run_in_processes\n"
+        "class Items(list):\n"
+        "    def __iter__(self):\n"
+        f"        yield {2 * PATIENCE}\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        f"        yield {2 * PATIENCE}\n"
+        "list(run_in_processes(time.sleep, Items([1, 2]), 2, int, int))"
+    )
+    ended = subprocess.run([sys.executable, "-c", run], timeout=PATIENCE, check=False)
+    assert ended.returncode == 128 + signal.SIGTERM

@@ -241,7 +241,7 @@ def test_what_the_words_lack_is_found_like_the_rest(tmp_path: Path, query: str) 
     def lacking() -> int:
         return database.read(
             lambda tx: len(
-                tx.rows("SELECT id FROM messages EXCEPT SELECT rowid FROM words_docsize")
+                tx.rows("SELECT id FROM messages EXCEPT SELECT rowid FROM words_0_docsize")
             )
         )
 

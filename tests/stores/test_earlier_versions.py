@@ -10,9 +10,11 @@ import json
 import re
 import tarfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import foldaway
@@ -60,6 +62,17 @@ def test_a_store_that_is_only_read_is_brought_up_to_date_first(
         for row in expected:
             assert store.session(row["id"]).title == row["title"]
         assert store.health(deep=True).problems == ()
+
+
+def test_an_older_version_that_is_still_running_writes_into_no_index(tmp_path: Path) -> None:
+    """It knows no blocks: what it wrote into the first one, no deletion would find."""
+    with tarfile.open(EARLIER / "schema-6.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    path = tmp_path / "store.db"
+    with closing(apsw.Connection(str(path))) as older, open_store(path):
+        for index in ("words", "trigrams"):
+            with pytest.raises(apsw.SQLError, match="no such table"):
+                older.execute(f"INSERT INTO {index} (rowid, text) VALUES (99999, 'late')")
 
 
 def digest(value: Any) -> str:

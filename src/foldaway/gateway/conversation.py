@@ -269,8 +269,8 @@ class Room:
         self._warm_until = math.inf if tokens else now() + TTL_SECONDS[_cache_ttl(turn)]
 
     def forget(self) -> None:
-        """Let nothing pass until more is known."""
-        self._free_bytes = 0
+        """Let nothing pass until more is known, not even what is shorter than the last request."""
+        self.request_bytes = self._free_bytes = 0
 
 
 class Fit:
@@ -358,6 +358,8 @@ class Conversation:
         forget what was sent for it: words may have been erased.
         """
         self._room.is_compacted |= self._views.drop(session_id)
+        if self._session is None:  # a small request passed before it was known whose it is
+            self._room.forget()
 
     async def prepare(self, turn: Turn, seconds: float) -> Outgoing:
         """Return what to send for a request; without the engine if that takes longer, or fails.

@@ -100,9 +100,9 @@ def run_in_processes(
     spawn = multiprocessing.get_context("spawn")
     workers = ProcessPoolExecutor(min(jobs, len(items)), spawn, begin)
     with _ended_by_signal(), workers as pool:
-        with without_interrupts():
-            waiting: set[Future[Result]] = {pool.submit(work, item) for item in items}
         try:
+            with without_interrupts():
+                waiting: set[Future[Result]] = {pool.submit(work, item) for item in items}
             while waiting:
                 ready, waiting = wait(waiting, _LOOK_SECONDS, return_when=FIRST_COMPLETED)
                 tell()

@@ -45,7 +45,7 @@ def misplaced(path: Path) -> list[tuple[str, int]]:
         wanted = {row[0] for row in ask(path, f"SELECT id FROM messages WHERE id <= {last}")}
         ends = [*(start for _, start in starts[1:]), last + 1]
         for (number, start), end in zip(starts, ends, strict=True):
-            name = f"{index}_{number}" if number else index
+            name = f"{index}_{number}"
             there = {row[0] for row in ask(path, f"SELECT id FROM {name}_docsize")}
             wrong += [(name, one) for one in there ^ {one for one in wanted if start <= one < end}]
     return wrong
@@ -172,3 +172,15 @@ def test_of_a_common_word_the_newest_or_oldest_are_taken(tmp_path: Path) -> None
             for oldest in (False, True)
         )
     assert (newest, oldest) == (list(range(300, 230, -1)), list(range(1, 71)))
+
+
+def test_a_check_after_a_deletion_finds_nothing_wrong(tmp_path: Path) -> None:
+    """Although the process looked into the index before it was merged."""
+    with open_store(tmp_path / "one.db") as store:
+        fill(store, "going", ["zebra"] * MORE)
+        store.complete_index()
+        assert store.health(deep=True).problems == ()
+        store.erase(["going"], vacuum=False)
+        assert store.health(deep=True).problems == ()
+        fill(store, "after", ["zebra"] * MORE)
+        assert store.health().problems == ()

@@ -225,9 +225,10 @@ class SqliteDatabase:
 
     def problems(self, deep: bool) -> tuple[str, ...]:
         """Return what SQLite's check finds; `deep` also reads indexes against their tables."""
-        with named(self.where), self._connections.reader() as connection:
+        # a connection that has read an index takes it for damaged once another one has merged it
+        with named(self.where), closing(connect(self.where, read_only=self.read_only)) as fresh:
             check = "integrity_check" if deep else "quick_check"
-            rows: list[Row] = connection.execute(f"PRAGMA {check}(20)").fetchall()
+            rows: list[Row] = fresh.execute(f"PRAGMA {check}(20)").fetchall()
         found = [str(row[0]) for row in rows]
         return () if found == ["ok"] else tuple(found)
 

@@ -70,7 +70,7 @@ def _put_texts(tx: Statements, index: str, texts: Sequence[Row]) -> None:
 
 def table(index: str, number: int) -> str:
     """Return the table of an index that has a block."""
-    return f"{index}_{number}" if number else index
+    return f"{index}_{number}"
 
 
 def blocks(tx: Statements) -> list[tuple[int, int]]:
@@ -98,9 +98,10 @@ def _begin_blocks(tx: Statements, last: int) -> None:
             break
         number += 1
         for index in ("words", "trigrams"):
-            made = tx.row("SELECT sql FROM sqlite_master WHERE name = ?", (index,))
+            first = table(index, 0)
+            made = tx.row("SELECT sql FROM sqlite_master WHERE name = ?", (first,))
             assert made is not None
-            tx.run(made[0].replace(index, table(index, number), 1))
+            tx.run(made[0].replace(first, table(index, number), 1))
         words, trigrams = table("words", number), table("trigrams", number)
         tx.run(f"INSERT INTO {words} ({words}, rank) VALUES ('automerge', 8)")
         tx.run(f"CREATE VIRTUAL TABLE grams_{number} USING fts5vocab ({trigrams}, instance)")
