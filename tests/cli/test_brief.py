@@ -65,6 +65,7 @@ def test_secrets_and_control_codes_are_not_shown(foldaway: Any, put: Any) -> Non
     ("arguments", "said"),
     [
         (["nobody"], "neither a file nor a kept session"),
+        (["last"], "no session is stored, and no agent has left one"),
         (["t.json", "--to", "claude", "--json"], "contradict each other"),
         (["-", "--to", "claude"], "the agent needs standard input"),
         (["t.json", "--to", "claude"], "Claude Code is not installed: no command 'claude'"),

@@ -61,6 +61,18 @@ def test_a_compression_is_told_from_its_two_files(foldaway: Any, put: Any, tmp_p
     assert "ask 1" not in text
 
 
+def test_the_session_of_the_demo_has_the_counts_of_its_compaction(
+    foldaway: Any, tmp_path: Path
+) -> None:
+    """Also of texts that were shortened at their end, which have no id in this file."""
+    before, after = Path(__file__).parents[2] / "examples/session.json.gz", tmp_path / "after.json"
+    window = ("--context-length", 64_000)
+    (report,) = foldaway("compact", "--json", before, "-o", after, *window).reports
+    (row,) = foldaway("diff", "--json", after).reports
+    for key in ("kept", "rewritten", "folded", "messages_after"):
+        assert row[key] == report[key], key
+
+
 def test_a_compacted_file_is_told_from_what_it_was(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """The same as of the two files, from the originals beside it; without them the remedy."""
     before, after = put("before.json", talk(*["words " * 200] * 30)), tmp_path / "after.json"

@@ -60,3 +60,22 @@ def test_nothing_is_lost_without_a_compaction(foldaway: Any) -> None:
     seen = foldaway("dropped", DATA / "pi.jsonl")
     assert (seen.code, seen.out) == (1, b"")
     assert "never compacted" in seen.err
+
+
+def test_a_file_that_we_compacted_lost_what_its_originals_have(
+    foldaway: Any, tmp_path: Path
+) -> None:
+    """It was us, the count is that of the compaction, and each fact is read by its reference."""
+    before, after = DATA.parents[3] / "examples/session.json.gz", tmp_path / "after.json"
+    window = ("--context-length", 64_000)
+    (report,) = foldaway("compact", "--json", before, "-o", after, *window).reports
+    (seen,) = foldaway("dropped", after, "--json").reports
+    assert (seen["by"], seen["at"]) == ("foldaway", 254)
+    assert seen["folded"] == report["folded"] + report["rewritten"]
+    originals = f"{after}.originals.jsonl"
+    assert seen["facts"]
+    for fact in seen["facts"]:
+        assert foldaway("recall", fact["reference"], "--originals", originals).code == 0
+    text = foldaway("dropped", after).text
+    assert f"{seen['folded']} messages folded or shortened" in text
+    assert f"recall {seen['facts'][0]['reference']} --originals" in text

@@ -92,6 +92,7 @@ def test_what_would_be_written_fits_a_screen_before_the_question(foldaway: Any, 
         assert "Claude Code: MCP server, 4 hooks (2 files in ~); left out: status line" in lines
         assert all(clients()[name].title in asked.text for name in names)
         every = foldaway("install", *names, "--dry-run").text
+        assert every.splitlines()[: len(lines) - 1] == lines[:-1]  # without the hint of a dry run
         assert len(every.splitlines()) > 15
         assert "  + hook PreCompact" in every
     assert max(map(len, lines)) <= 80

@@ -60,6 +60,20 @@ def test_one_that_was_appended_before_is_replaced(tmp_path: Path) -> None:
     assert session.messages == [{"role": "system", "content": "Be brief."}, ASK]
 
 
+@each_row("provider, where", [("anthropic", "system"), ("openai-responses", "instructions")])
+def test_one_that_was_appended_is_beside_the_messages(
+    provider: str, where: str, tmp_path: Path
+) -> None:
+    """If the provider wants it there; one that is given later takes its place."""
+    options = SessionOptions(provider=provider)
+    session = Session(tmp_path / provider, "k", options=options)
+    session.append({"role": "system", "content": "Be kind."}, ASK)
+    (listed,) = {*session.request()} - {where}
+    assert session.request() == {listed: [ASK], where: "Be kind."}
+    again = Session(tmp_path / provider, "k", system="Be brief.", options=options)
+    assert again.request() == {listed: [ASK], where: "Be brief."}
+
+
 def test_it_stays_through_compactions_and_takes_room() -> None:
     """It is no message of the log: no compaction folds it, and it counts for the window."""
     session = Session(context_length=8_000, system="Be brief. " * 100)

@@ -178,6 +178,11 @@ def open_stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
         with _open_given() as store:
             yield store, store.find(name)
     except (UnknownSession, StoreUnavailable):
+        if is_newest_file(name):
+            raise NotReadable(
+                "no session is stored, and no agent has left one on this machine",
+                remedy="name a file; `foldaway import --help` lists the agents that it can read",
+            ) from None
         raise NotReadable(
             "is neither a file nor a kept session",
             remedy="check the name; `foldaway sessions list` shows what is kept, and `foldaway "

@@ -55,8 +55,8 @@ def diff(
     compaction, from the originals beside it. Of two files, what was done from the first to the
     second, which have one transcript each, of the same dialect.
 
-    Kept messages have the same payload; rewritten ones are recognized by their ids or last words;
-    the others were folded or added. Tokens are estimates.
+    Kept messages have the same payload; rewritten ones are recognized by their ids, first or last
+    words; the others were folded or added. Tokens are estimates.
 
     \b
     foldaway diff 20260131-1200

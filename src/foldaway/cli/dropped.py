@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,15 @@ from foldaway.cli.conversation import is_newest_file, is_path, open_stored_sessi
 from foldaway.cli.draw import Picture
 from foldaway.cli.files import count_of, make_plain, shorten
 from foldaway.cli.inputs import COUNT, FILE, json_option, options, print_json, reading
+from foldaway.cli.originals import SUFFIX, load_originals, undo_newest_of
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import clip_id, session_name, store_options
 from foldaway.config import redaction_policy
-from foldaway.engine import make_redactor
+from foldaway.dialects import Document
+from foldaway.engine import difference, make_redactor
+from foldaway.facts import recognize
 from foldaway.sessions import Dropped, Project, redactor_of
+from foldaway.transcript import Folded, Item, Kept, Message, View
 
 _COLUMNS = 80
 _HEADINGS = {
@@ -42,10 +47,10 @@ def dropped(session: str, most: int, as_json: bool, **given: Any) -> int:
 
     Then numbers, open questions, requests, files and other facts that the log has and that neither
     the summary nor the messages that stayed tell. The compaction may be ours or the agent's own.
-    SESSION is a stored session (its id, title or `last`) or a file of any agent; without it, the
-    newest session of this folder. m12 is the message at position 12, which `foldaway recall m12
-    --session ID` prints. No model is asked, and secrets are hidden. The exit code is 1 if there
-    was no compaction.
+    SESSION is a stored session (its id, title or `last`), a file of any agent, or one that
+    `foldaway compact` wrote; without it, the newest session of this folder. m12 is the message at
+    position 12, which `foldaway recall m12 --session ID` prints. No model is asked, and secrets are
+    hidden. The exit code is 1 if there was no compaction.
 
     \b
     foldaway dropped
@@ -68,8 +73,10 @@ def _find(session: str, given: dict[str, Any]) -> tuple[str, str, Dropped]:
     name, policy = session or "last", redaction_policy(settings_from(given))
     if is_path(name) or is_newest_file(name):
         source = read_input(name, None, None)
-        messages = source.transcripts[0].messages
-        return name, Path(source.name).name, Dropped.of(messages, make_redactor(policy))
+        log, view = source.transcripts[0].messages, None
+        if Path(f"{name}{SUFFIX}").exists():
+            log, view = _before(name, log)
+        return name, Path(source.name).name, Dropped.of(log, make_redactor(policy), view)
     with open_stored_session(name) as (store, info):
         here = Project.around(Path.cwd(), home=Path.home()).pick(store.folders())
         if here and not session:
@@ -79,13 +86,32 @@ def _find(session: str, given: dict[str, Any]) -> tuple[str, str, Dropped]:
         return clip_id(info.id), session_name(info), found
 
 
+def _before(file: str, shown: Sequence[Message]) -> tuple[Sequence[Message], View]:
+    """Return a file as it was before its last compaction, and what the model sees of that."""
+    text, _left, appended = undo_newest_of(file)
+    log = Document.read(text).records[0].transcript.messages
+    log = log[: len(log) - appended]
+    places = load_originals(f"{file}{SUFFIX}")[-1].references
+    items: list[Item] = []
+    messages = tuple(shown)  # the first that is not kept stands for all
+    for at, fate in enumerate(difference(recognize(log), recognize(shown)).before):
+        around = [one for one in places if one.record == 0 and one.start <= at < one.stop]
+        closest = min(around, key=lambda one: one.stop - one.start, default=None)
+        if fate == "kept":
+            items.append(Kept(at, at + 1))
+        else:
+            items.append(Folded(at, at + 1, messages, closest.ref if closest else ""))
+            messages = ()
+    return log, View(tuple(items), len(log))
+
+
 def _draw(name: str, title: str, found: Dropped, most: int) -> None:
     picture = Picture()
     picture.console.width = min(picture.console.width, _COLUMNS)
     who = "Foldaway" if found.by == "foldaway" else "The agent"
     count = count_of(found.folded, "message")
     picture.paragraph((shorten(title), "bold"))
-    picture.paragraph(f"{who} compacted at m{found.at}: {count} folded.")
+    picture.paragraph(f"{who} compacted at m{found.at}: {count} folded or shortened.")
     for kind, facts in groupby(found.facts, key=lambda fact: fact.kind):
         rows = [(f"m{fact.position}", _one_line(fact.text)) for fact in facts]
         left = f", {len(rows) - most:,} more with --most {len(rows)}" if len(rows) > most else ""
@@ -94,10 +120,13 @@ def _draw(name: str, title: str, found: Dropped, most: int) -> None:
         picture.table("rf", rows[:most])
     picture.blank()
     if found.facts:
-        said = f"read one: foldaway recall m{found.facts[0].position}"
-        picture.line((f"{said} --session {shlex.quote(name)}", "dim"))
+        first = found.facts[0]
+        said = f"m{first.position} --session {shlex.quote(name)}"
+        if is_path(name) and first.reference:
+            said = f"{first.reference} --originals {shlex.quote(name + SUFFIX)}"
+        picture.line((f"read one: foldaway recall {said}", "dim"))
     else:
-        picture.paragraph("The summary and what stayed tell all that is known of them.")
+        picture.paragraph("Every fact that Foldaway found in them is still in view.")
 
 
 def _one_line(text: str) -> str:

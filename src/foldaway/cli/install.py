@@ -127,9 +127,10 @@ def install_into(
 ) -> int:
     """Show what would be written, ask, and write it; `undo` is the command that removes it.
 
-    An agent has one line, and `dry_run` shows all of what would be written.
+    An agent has one line, and `dry_run` shows below them all of what would be written.
     """
     changes: list[FileChange] = []
+    details: list[FileChange] = []
     lines: dict[str, str] = {}
     code = 0
     for client in found:
@@ -138,17 +139,19 @@ def install_into(
         except FoldawayError as error:  # the others can still be changed
             code = say(f"{client.title}: {error}")
             continue
-        for change in planned if dry_run else ():
-            _show_change(change)
         ours = [change for change in planned if change.additions]
-        if not ours or not dry_run:
-            lines[client.title] = _sum_up(planned) if ours else "installed already"
+        lines[client.title] = _sum_up(planned) if ours else "installed already"
         changes += ours
+        details += planned
     rest = list(lines)[SHOWN_AGENTS:]
     for title in list(lines)[:SHOWN_AGENTS]:
         click.echo(f"{title}: {lines[title]}")
     if rest:
         click.echo(f"and {', '.join(rest)}")
+    if dry_run and details:
+        click.echo()
+        for change in details:
+            _show_change(change)
     if changes and not dry_run:
         click.echo("`--dry-run` shows every line that would be written.")
     if not _confirm_changes(changes, yes=yes, dry_run=dry_run):

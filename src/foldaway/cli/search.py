@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +76,8 @@ def search(
         phrase = text if len(words) == 1 and is_phrase(text) else ""
         hits = _search_store(store, f'"{phrase}"', most, given) if phrase else []
         is_exact = bool(hits)
-        hits = hits or _best(text, _search_store(store, text, most, given))
+        found = hits or _search_store(store, text, most, given)
+        hits = _best(text, found)
     if as_json:
         for hit in hits:
             print_json(hit)
@@ -83,17 +85,21 @@ def search(
         if phrase and not is_exact:
             click.echo(f'No exact match for "{shorten(phrase)}". Partial matches:\n')
         show_hits(hits, most)
+    elif found:
+        there = [word for word in text.split() if word not in found[0].missing]
+        said = shorten(f"foldaway search {shlex.join(there)}")
+        click.echo(f"No message has more than half of these words; try: {said}", err=True)
     else:
         click.echo("No matches.", err=True)
     return 0 if hits else 1
 
 
 def _best(text: str, hits: list[Hit]) -> list[Hit]:
-    """Return the hits with more than half of plain words; the first, whatever it lacks."""
+    """Return the hits with more than half of plain words."""
     if not is_phrase(text):
         return hits
     asked = len(text.split())
-    return [hit for hit in hits if 2 * len(hit.missing) < asked] or hits[:1]
+    return [hit for hit in hits if 2 * len(hit.missing) < asked]
 
 
 def _search_store(store: Store, text: str, most: int, given: dict[str, Any]) -> list[Hit]:

@@ -68,6 +68,9 @@ class Copies(Struct, frozen=True):
 
 _Sized = TypeVar("_Sized", Share, Long, Copies)
 
+_FIRST_CHARS = 80
+"""By which a text is known that was shortened at its end: about a line."""
+
 
 class Inspection(Struct, frozen=True, kw_only=True):
     """What one transcript costs, and how near it is to a compaction."""
@@ -290,7 +293,7 @@ def difference(before: Sequence[Message], after: Sequence[Message]) -> ViewDiffe
     """Return what became of every message of `before`, by comparing payloads in order.
 
     Kept messages have the same payload and the same order. A rewritten one is found by its id, its
-    call ids, its last words, or by being the system prompt.
+    call ids, its first or last words, or by being the system prompt.
     """
     pairs = _same(_marks(before), _marks(after))
     fates_before: list[Fate] = ["folded"] * len(before)
@@ -379,6 +382,8 @@ def _names(message: Message) -> Iterator[tuple[str, ...]]:
     last = message.parts[-1] if message.parts else None
     if isinstance(last, Text) and last.text:
         yield ("words", message.role, last.text)
+        if message.origin == "real" and len(last.text) > _FIRST_CHARS:
+            yield ("first words", message.role, last.text[:_FIRST_CHARS])
 
 
 def _find_rewritten(

@@ -45,7 +45,7 @@ from foldaway.sessions.rows import (
 from foldaway.sessions.tracking import Tracker
 from foldaway.stores import Descent, NewSession, SessionInfo, Store
 from foldaway.summarizers import without_native
-from foldaway.transcript import Message, Text
+from foldaway.transcript import Message, Part, Text
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -237,9 +237,15 @@ class StoredConversation:
         shown = self.messages
         if portable:
             shown = without_native(shown, self.compressor.state.native, wire.name)
+        if wire.encode_system is None:
+            return {wire.list_key: shown}
+        parts: tuple[Part, ...] = (Text(self.system),) if self.system else ()
+        if shown and self._begins_with_system:  # as it was appended
+            parts = parts or self.compressor.log.messages[0].parts
+            shown = shown[1:] if parts else shown
         asked: dict[str, Any] = {wire.list_key: shown}
-        if wire.encode_system is not None and self.system:
-            asked[wire.system_key] = wire.encode_system(Message("system", (Text(self.system),)))
+        if parts:
+            asked[wire.system_key] = wire.encode_system(Message("system", parts))
         return asked
 
     @in_turn
