@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,23 @@ def test_a_session_goes_on_if_the_one_that_took_over_is_erased(store: Store) -> 
     with pytest.raises(NothingToUndo):
         store.undo(first)
     assert store.session(older).parent_id == first
+
+
+def test_large_bodies_are_looked_through_few_at_a_time(store: Store) -> None:
+    """Sifting takes several times the memory of what it is given; each body is given to it once."""
+    noise = random.Random(5)
+    images = [base64.b64encode(noise.randbytes(2_000_000)).decode() for _ in range(12)]
+    filled(store, "images", [])
+    store.append("images", [said("", body=f'"{image}"'.encode()) for image in images])
+    filled(store, "small", [f"note {number}" for number in range(500)])
+    given: list[list[bytes]] = []
+
+    def sift(several: Sequence[bytes]) -> range:
+        given.append(list(several))
+        return range(len(several))
+
+    found = store.look_through(lambda data: data.startswith(b"note "), sift=sift)
+    assert sum(piece.kind == "message" for piece in found) == 500
+    assert max(sum(map(len, some)) for some in given) < 12_000_000
+    whole = [one for some in given for one in some if len(one) > 2_000_000]
+    assert len(whole) == len(images)

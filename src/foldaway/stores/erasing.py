@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -34,7 +35,8 @@ CLEARED = ("title", "goal", "cwd")
 """Columns of a session that are emptied if they have the words; its id and key are not."""
 _NAMED = ("id", "parent", "root", "model", "source", "source_id", "end_reason")
 _PAGE = 200
-"""Bodies that are read in one transaction: a few megabytes."""
+_PAGE_BYTES = 8_000_000
+"""Bodies that are read in one transaction: so many, or fewer large ones."""
 _ASKED = 20
 """Messages of a user that are read for what was asked first: the first few words of a person."""
 
@@ -177,10 +179,16 @@ def _bodies_after(
     """Return the keys of the next bodies, and where those are used that have the words in them or
     in their texts; what was cut out of a body has no text.
     """
-    rows = tx.rows(
-        "SELECT tenant, key, parts, packed FROM bodies WHERE tenant = ? AND key > ?"
-        " ORDER BY key LIMIT ?",
+    sizes = tx.rows(
+        "SELECT key, size FROM bodies WHERE tenant = ? AND key > ? ORDER BY key LIMIT ?",
         (space.tenant, last, _PAGE),
+    )
+    before = accumulate((size for _, size in sizes), initial=0)
+    keys = [key for (key, _), size in zip(sizes, before, strict=False) if size < _PAGE_BYTES]
+    rows = tx.rows(
+        "SELECT tenant, key, parts, packed FROM bodies WHERE tenant = ? AND key > ? AND key <= ?"
+        " ORDER BY key",
+        (space.tenant, last, keys[-1] if keys else last),
     )
     several = [content_of(tx, *row) if row[2] else expand(row[3]) for row in rows]
     found: dict[BodyKey, bytes] = {}
@@ -192,7 +200,7 @@ def _bodies_after(
         body, text = (several[at], b"") if is_part else unpack(tx, *rows[at])
         if holds(body) or (text and holds(text)):
             found[key] = body
-    return [row[1] for row in rows], list(_users(space, tx, found)) if found else []
+    return keys, list(_users(space, tx, found)) if found else []
 
 
 def _users(space: Space, tx: Statements, found: Mapping[BodyKey, bytes]) -> Iterator[HeldPiece]:
