@@ -58,13 +58,6 @@ class ComparedFact(Struct, frozen=True):
     b: str
 
 
-class FillChart(Struct, frozen=True):
-    """The size of every prompt of two sessions, for the chart."""
-
-    a: Sequence[int]
-    b: Sequence[int]
-
-
 class PlotPoint(Struct, frozen=True, kw_only=True):
     """A strategy in the picture: how much it keeps, and what the rest of the session costs."""
 
@@ -124,7 +117,7 @@ def _pair(a: OpenedSession, b: OpenedSession) -> dict[str, object]:
         "titles": titles,
         "ids": [a.info.id, b.info.id],
         "facts": facts_of((a, details[0]), (b, details[1])),
-        "chart": FillChart(sizes[0], sizes[1]),
+        "chart": dict(zip("ab", sizes, strict=True)),
         "steps": [one.steps for one in details],
     }
 

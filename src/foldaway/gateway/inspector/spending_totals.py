@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from foldaway.gateway.inspector.addresses import Choice
 from foldaway.gateway.inspector.session_sources import file_name_of
 from foldaway.gateway.inspector.spending_reader import Spending
+from foldaway.gateway.inspector.static_files import ROOT
 from foldaway.gateway.inspector.window_strips import WindowPart, parts_of
 from foldaway.sessions import Show, short_title
 from foldaway.usage import (
@@ -47,8 +48,8 @@ class PeriodBar(Struct, frozen=True, kw_only=True):
     """A day, week or month of the chart."""
 
     name: str
-    since: str
-    until: str
+    address: str
+    """The page about it alone."""
     tokens: int
     cost: float
     dollars: str
@@ -191,8 +192,7 @@ def _bar(sums: UsageSum, period: Period, span: Span, choice: Choice) -> PeriodBa
     since, until = (one.isoformat() for one in span)
     return PeriodBar(
         name=since[:7] if period == "month" else since,
-        since=since,
-        until=until,
+        address=choice.address(ROOT, since=since, until=until) + "#sessions",
         tokens=sums.tokens,
         cost=round(sums.cost, 6),
         dollars=sums.dollars,
