@@ -101,7 +101,7 @@ if (trial) {
 
   function draw() {
     const percent = Number(slider.value);
-    document.getElementById("size-said").textContent = `${percent} %`;
+    document.getElementById("size-said").textContent = `${percent}%`;
     const found = known.get(percent);
     if (!found) {
       said.textContent = "Working …";
