@@ -64,11 +64,6 @@ class ShownSummary(Struct, frozen=True, kw_only=True):
     is_shadow: bool = False
     """Whether the model saw the provider's own item instead, of the same messages."""
 
-    @property
-    def entries(self) -> tuple[SummaryEntry, ...]:
-        """All entries, in their order."""
-        return tuple(entry for section in self.sections for entry in section.entries)
-
 
 def summary_in(
     view: View, length: int, ids: Ids, show: Show, shadow: str = ""
