@@ -77,6 +77,14 @@ def test_the_overview_leaves_no_room_empty(spent: Visitor, size: str, theme: str
     spent.check(page)
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_overview_tells_of_sessions_without_a_title(visitor: Visitor, theme: str) -> None:
+    """The link of a compaction of one is no word within a text that only its color tells apart."""
+    page = overview(visitor, "wide", theme)
+    assert "Untitled" in page.locator("section[aria-labelledby=compacted]").inner_text()
+    visitor.check(page)
+
+
 def test_the_overview_begins_with_a_sentence(spent: Visitor) -> None:
     """What was spent is the first thing below the heading, and the largest."""
     page = overview(spent, "wide")

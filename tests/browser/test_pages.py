@@ -114,12 +114,17 @@ def test_the_chart_has_an_axis_of_time(visitor: Any, compacted: SessionInfo) -> 
     page.locator("[data-axis=time]").focus()
     page.keyboard.press("Enter")
     assert page.locator("[data-axis=time]").get_attribute("aria-pressed") == "true"
+    labels = page.locator("#timeline .u-axis").first.bounding_box()
+    assert labels["height"] >= 46, "two lines, the time and the day, have no room"
     for name in ("cost", "seconds", "paid"):
         page.locator("#lower").select_option(name)
         assert page.locator("#paid canvas").count() == 1
     page.locator("#timeline").focus()
     page.keyboard.press("End")
-    assert page.locator("#pointed").inner_text().startswith("Request")
+    said = page.locator("#pointed").inner_text()
+    assert re.match(r"Request[^\n]*\s[A-Z][a-z]{2} \d+, \d{4}, \d\d:\d\d\n", said), (
+        "as on the whole page"
+    )
     visitor.check(page)
 
 

@@ -119,6 +119,9 @@ def describe_largest(pieces: Sequence[WindowPiece]) -> tuple[str, list[WindowPie
         return "No message is in the window", []
     largest = order[: 1 if order[0].tokens >= whole * _MUCH else 3]
     share = sum(one.tokens for one in largest) / whole
+    summary = sum(one.tokens for one in pieces if one.kind == "summary") / whole
+    if summary > max(share, _LITTLE):
+        return f"The summary is {summary:.0%} of your window", []
     if share < _LITTLE:
         return f"Nothing stands out: the largest messages are {share:.0%} of your window", largest
     what = "message"

@@ -249,6 +249,20 @@ def test_compactions_of_foldaway_are_counted(pages: Pages) -> None:
     assert "None." in text_of(made.get("/inspector", agent="codex"))
 
 
+def test_titles_of_compactions_are_short(tmp_path: Path) -> None:
+    """As in the list of sessions: the first words, without their Markdown."""
+    with open_store(tmp_path / "home") as store:
+        session = Session(store, "long", context_length=8_000, model="m")
+        first, *rest = talk(30)
+        session.append({**first, "content": "## Plan\n" + "read **it** " * 150}, *rest)
+        assert session.compact(force=True).status == "compacted"
+        with visit(store, [], tmp_path / "cache") as made:
+            (title,) = re.findall(r'compaction/1"><bdi>(.*?)</bdi>', made.get("/inspector"))
+    assert title.startswith("Plan")
+    assert "*" not in title
+    assert len(title) < 100
+
+
 def test_a_compaction_is_counted_once_and_for_whom_made_it(tmp_path: Path) -> None:
     """Also if requests that were sent with its view follow: those are not the agent's own."""
     with open_store(tmp_path / "home") as store:
@@ -325,7 +339,7 @@ def test_without_any_session_the_page_says_what_to_do(tmp_path: Path) -> None:
 def test_hostile_titles_and_paths_are_text(tmp_path: Path) -> None:
     """They are shown, and are no part of the page; a secret in them is hidden."""
     write_session(tmp_path, "bad", HOSTILE, project=f"/work/{HOSTILE}")
-    write_session(tmp_path, "secret", f"token {SECRET}")
+    write_session(tmp_path, "secret", f"token {SECRET}", project=f"/work/{SECRET}")
     with visit(None, [tmp_path], tmp_path / "cache") as made:
         for path in ("/inspector", "/inspector/sessions", "/inspector/search"):
             said = made.get(path, text="", project="", q="alert")

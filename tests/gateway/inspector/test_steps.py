@@ -20,12 +20,13 @@ from foldaway.caching.catalog import PriceList
 from foldaway.facts.languages import phrases_for
 from foldaway.gateway.actions import NotThere
 from foldaway.gateway.inspector.agent_steps import agent_compactions, agent_step
-from foldaway.gateway.inspector.compaction_steps import CompactionStep, step, tools_for
+from foldaway.gateway.inspector.compaction_steps import CompactionStep, StepTools, step
+from foldaway.gateway.inspector.summary_entries import SummaryEntry
 from foldaway.lab import used_later
 from foldaway.lab.scoring.session import render
 from foldaway.lab.scoring.signals import to_line
 from foldaway.lab.used_later import lab_message
-from foldaway.sessions import Session, SessionOptions, internals
+from foldaway.sessions import Session, SessionOptions, internals, redactor_of
 from foldaway.sessions.rows import decode_rows
 from foldaway.stores import NewMessage, NewSession, Store, open_store
 from foldaway.stores.values import NewView, SessionInfo, TurnUsage
@@ -41,6 +42,17 @@ AGENTS = {
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 MODEL = "claude-sonnet-4-5"
 WINDOW = 60_000
+
+
+def tools_for(store: Store, window: int | None = None) -> StepTools:
+    """Return what hides secrets by the key of a store, with a list of prices."""
+    return StepTools(show=redactor_of(store), prices=PriceList(), window=window)
+
+
+def entries_of(step: CompactionStep) -> list[SummaryEntry]:
+    """Return all entries of a summary, in their order."""
+    sections = step.summary.sections if step.summary else ()
+    return [entry for section in sections for entry in section.entries]
 
 
 def real_lists(name: str, least: int = 40) -> Iterator[dict[str, Any]]:
@@ -94,12 +106,12 @@ def test_every_entry_leads_to_a_message_of_the_log(compacted: tuple[Store, Sessi
     found = steps_of(compacted)
     assert found
     for one in found:
-        entries = one.summary.entries if one.summary else ()
+        entries = entries_of(one)
         for entry in entries:
             assert bool(entry.positions) == (entry.unplaced == "")
             assert entry.positions or entry.unplaced == "note"
             assert all(0 <= at < one.at for at in entry.positions)
-    assert sum(len(one.summary.entries) for one in found if one.summary) > 5
+    assert sum(len(entries_of(one)) for one in found) > 5
 
 
 @pytest.mark.shared
@@ -110,7 +122,7 @@ def test_an_entry_that_quotes_the_user_has_its_words_from_there(
     store, info = compacted
     phrases = phrases_for("en")
     for one in steps_of(compacted):
-        for entry in one.summary.entries if one.summary else ():
+        for entry in entries_of(one):
             start, colon, said = entry.text.partition(": ")
             if not colon or not start.startswith((phrases.first_request, phrases.user_wrote)):
                 continue
@@ -126,7 +138,7 @@ def test_the_words_of_an_entry_are_in_its_message_or_the_call_before(
     store, info = compacted
     shares: list[bool] = []
     for one in steps_of(compacted):
-        for entry in one.summary.entries if one.summary else ():
+        for entry in entries_of(one):
             words = set(re.findall(r"[a-z_]{5,}", entry.text.lower())) - {"wrote", "answered"}
             if words and entry.positions:
                 first = entry.positions[0]
@@ -277,7 +289,7 @@ def test_labels_of_the_wire_lead_to_positions() -> None:
         assert session.compact(force=True).folded
         found = step(store, session.info, 1, tools_for(store))
     assert found.summary is not None
-    placed = [entry for entry in found.summary.entries if entry.positions]
+    placed = [entry for entry in entries_of(found) if entry.positions]
     assert placed
     for entry in placed:
         assert entry.label == f"msg_{entry.positions[0]}"

@@ -11,7 +11,13 @@ import pytest
 from tests.gateway.inspector.conftest import SECRET, WINDOW, Pages
 from tests.gateway.inspector.native import visit, write_session
 
+from foldaway.engine import unpack_view
+from foldaway.gateway.inspector.demo import write_demo
+from foldaway.gateway.inspector.session_sources import DEMO
+from foldaway.gateway.inspector.window_amounts import count_written
 from foldaway.sessions import Session
+from foldaway.transcript import Rewritten
+from foldaway.usage import KIND_NAMES, KINDS, WindowPiece, describe_largest
 
 ROW = re.compile(r'<tr id="t\d+".*?<bdi>(.*?)</bdi>.*?</tr>', re.S)
 
@@ -89,6 +95,30 @@ def test_a_copy_of_a_file_cannot_be_changed(tmp_path: Path) -> None:
         text = pages.get(f"{address}/window")
     assert "This one message is" in text
     assert "data-do=" not in text
+
+
+def test_a_summary_in_a_message_of_the_user_is_a_summary(pages: Pages) -> None:
+    """A compaction may put it into a message that stays: its words are not those of the user."""
+    write_demo(pages.store)
+    for _ in range(2):
+        pages.post(f"/foldaway/sessions/{DEMO}/undo")
+    shown = pages.store.view(DEMO)
+    assert shown is not None
+    merged = unpack_view(shown.items, "openai-chat").items[0]
+    assert isinstance(merged, Rewritten)
+    text = pages.get(f"/inspector/session/{DEMO}/window?by=message")
+    kinds = [
+        KIND_NAMES[kind] for kind, size in zip(KINDS, count_written(merged), strict=True) if size
+    ]
+    assert kinds == ["summary", "your words"]
+    assert set(kinds) <= set(ROW.findall(text))
+
+
+def test_a_summary_that_fills_the_window_is_named() -> None:
+    """It is no message of the log, but the sentence on top tells of it all the same."""
+    pieces = [WindowPiece(None, "summary", 800), WindowPiece(3, "user", 100)]
+    assert describe_largest(pieces) == ("The summary is 89% of your window", [])
+    assert describe_largest([*pieces, WindowPiece(4, "results", 900)])[1][0].position == 4
 
 
 def test_an_empty_window_has_a_page(pages: Pages) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -33,25 +33,18 @@ class AgentCompaction(Struct, frozen=True):
 
 def agent_compactions(rows: Sequence[OutlineRow]) -> list[AgentCompaction]:
     """Return the compactions that the agent made by itself, in the rows of a whole log."""
-    runs = list(_runs([row.position for row in rows if row.generated]))
+    runs: list[tuple[int, int]] = []
+    for at in (row.position for row in rows if row.generated):
+        if runs and runs[-1][1] == at:
+            runs[-1] = runs[-1][0], at + 1
+        else:
+            runs.append((at, at + 1))
     begins = [0, *(start for start, _ in runs)]
     ends = [*(start for start, _ in runs[1:]), len(rows)]
     return [
         AgentCompaction(begin, start, stop, end)
         for begin, (start, stop), end in zip(begins, runs, ends, strict=False)
     ]
-
-
-def _runs(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
-    start = last = -2
-    for at in positions:
-        if at != last + 1:
-            if last >= 0:
-                yield start, last + 1
-            start = at
-        last = at
-    if last >= 0:
-        yield start, last + 1
 
 
 def agent_step(

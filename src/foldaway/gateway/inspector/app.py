@@ -59,6 +59,7 @@ from foldaway.gateway.inspector.site import (
     Handler,
     HtmlPage,
     Inspector,
+    read_body,
     render,
     route,
     static,
@@ -162,11 +163,7 @@ def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Resp
 
 async def _token_in(request: Request) -> bytes:
     """Return the token that somebody typed."""
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > _MOST_FORM_BYTES:
-            return b""
+    body = await read_body(request, _MOST_FORM_BYTES)
     return dict(parse_qsl(body.decode("latin-1"))).get("token", "").encode()
 
 

@@ -65,9 +65,8 @@ class PlaceLine(Struct, frozen=True, kw_only=True):
 
 def compaction_page(inspector: Inspector, request: Request) -> Answer:
     """Return the page of one compaction, by the number of its view or `own-` and its position."""
-    opened = inspector.shelf.open(str(request.path_params["id"]))
     whole = is_export(request)
-    found = _step(opened, str(request.path_params["name"]), facts=whole)
+    opened, found = _asked(inspector, request, facts=whole)
     sides = {"before": _pack(found.before), "after": _pack(found.after)}
     values: dict[str, Any] = {
         **about(opened),
@@ -98,8 +97,7 @@ def trial_page(inspector: Inspector, request: Request) -> Answer:
 
 def lines_part(inspector: Inspector, request: Request) -> Answer:
     """Return lines of one side of a compaction: `side` is before or after."""
-    opened = inspector.shelf.open(str(request.path_params["id"]))
-    found = _step(opened, str(request.path_params["name"]), facts=False)
+    opened, found = _asked(inspector, request, facts=False)
     side = "after" if request.query_params.get("side") == "after" else "before"
     places = found.after if side == "after" else found.before
     start = number(request, "start", 0, most=len(places))
@@ -110,8 +108,7 @@ def lines_part(inspector: Inspector, request: Request) -> Answer:
 
 def message_part(inspector: Inspector, request: Request) -> Answer:
     """Return a message as it stood on one side of a compaction, or what was rewritten in it."""
-    opened = inspector.shelf.open(str(request.path_params["id"]))
-    found = _step(opened, str(request.path_params["name"]), facts=False)
+    opened, found = _asked(inspector, request, facts=False)
     at = number(request, "at", 0)
     places = found.after if request.query_params.get("side") == "after" else found.before
     if at >= len(places):
@@ -140,8 +137,7 @@ def _body(opened: OpenedSession, found: CompactionStep, place: StepPlace) -> str
 
 def facts_part(inspector: Inspector, request: Request) -> Answer:
     """Return the facts that were used after a compaction, and whether it had kept them."""
-    opened = inspector.shelf.open(str(request.path_params["id"]))
-    found = _step(opened, str(request.path_params["name"]), facts=True)
+    opened, found = _asked(inspector, request, facts=True)
     return HtmlPage("facts.html.j2", {**about(opened), **_facts(found)})
 
 
@@ -152,14 +148,16 @@ def _facts(step: CompactionStep) -> dict[str, Any]:
     return {"found": found, "facts": facts, "shown": _SHOWN_FACTS}
 
 
-def _step(opened: OpenedSession, name: str, *, facts: bool) -> CompactionStep:
-    tools = StepTools(
-        show=opened.api.show, prices=PriceList(), window=opened.api.options.context_length
-    )
-    if name.startswith(_OWN):
-        at = whole_number(name.removeprefix(_OWN))
-        return agent_step(opened.store, opened.info, at, tools, facts=facts)
-    return step(opened.store, opened.info, whole_number(name), tools, facts=facts)
+def _asked(
+    inspector: Inspector, request: Request, *, facts: bool
+) -> tuple[OpenedSession, CompactionStep]:
+    """Return the session and the compaction that an address names."""
+    opened = inspector.shelf.open(str(request.path_params["id"]))
+    name, api = str(request.path_params["name"]), opened.api
+    tools = StepTools(show=api.show, prices=PriceList(), window=api.options.context_length)
+    make = agent_step if name.startswith(_OWN) else step
+    at = whole_number(name.removeprefix(_OWN))
+    return opened, make(opened.store, opened.info, at, tools, facts=facts)
 
 
 def _pack(places: Sequence[StepPlace]) -> list[tuple[int, str]]:

@@ -14,7 +14,7 @@ from foldaway.errors import NotReadable
 from foldaway.gateway import NotThere
 from foldaway.gateway.inspector.summary_entries import ShownSummary, summary_in
 from foldaway.lab import Sight, UsedLater
-from foldaway.sessions import Show, ViewRow, decode_rows, redactor_of
+from foldaway.sessions import Show, ViewRow, decode_rows
 from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.transcript import (
     Estimator,
@@ -79,11 +79,6 @@ class StepTools(Struct, frozen=True, kw_only=True):
     prices: PriceList
     window: int | None = None
     """Of the model, if it is given by the settings."""
-
-
-def tools_for(store: Store, window: int | None = None) -> StepTools:
-    """Return what hides secrets by the key of a store, with a list of prices."""
-    return StepTools(show=redactor_of(store), prices=PriceList(), window=window)
 
 
 def step(

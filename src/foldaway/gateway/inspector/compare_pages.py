@@ -50,21 +50,6 @@ _POLICY = (
 nobody. It draws with inline styles; of scripts only the one that this version writes runs."""
 
 
-class ComparedFact(Struct, frozen=True):
-    """One line of the table of two sessions."""
-
-    name: str
-    a: str
-    b: str
-
-
-class FillChart(Struct, frozen=True):
-    """The size of every prompt of two sessions, for the chart."""
-
-    a: Sequence[int]
-    b: Sequence[int]
-
-
 class PlotPoint(Struct, frozen=True, kw_only=True):
     """A strategy in the picture: how much it keeps, and what the rest of the session costs."""
 
@@ -118,26 +103,20 @@ def trial_state(inspector: Inspector, request: Request) -> Answer:
 
 def _pair(a: OpenedSession, b: OpenedSession) -> dict[str, object]:
     details = [session_details(one.store, one.info) for one in (a, b)]
+    left, right = _facts(a, details[0]), _facts(b, details[1])
     titles = [title_of(one, one.info) for one in (a, b)]
     sizes = [[turn.input_tokens for turn in one.turns] for one in details]
     return {
         "titles": titles,
         "ids": [a.info.id, b.info.id],
-        "facts": facts_of((a, details[0]), (b, details[1])),
-        "chart": FillChart(sizes[0], sizes[1]),
+        "facts": [(name, left[name], right[name]) for name in left],
+        "chart": dict(zip("ab", sizes, strict=True)),
         "steps": [one.steps for one in details],
     }
 
 
-def facts_of(
-    a: tuple[OpenedSession, SessionDetails], b: tuple[OpenedSession, SessionDetails]
-) -> list[ComparedFact]:
-    """Return what is known of two sessions, line by line."""
-    left, right = _facts(*a), _facts(*b)
-    return [ComparedFact(name, left[name], right[name]) for name in left]
-
-
 def _facts(session: OpenedSession, details: SessionDetails) -> dict[str, str]:
+    """Return what is known of a session, by what it is called."""
     info, totals = session.info, details.totals
     folded = sum(one.tokens_before - one.tokens_after for one in details.steps if not one.undone)
     tools = ", ".join(

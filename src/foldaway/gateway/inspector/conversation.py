@@ -65,7 +65,7 @@ def log_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Iter
     pins = {pin.position for pin in opened.store.pins(opened.info.id)}
     for row, message, calls in read_messages(opened, start, stop):
         fate = fates.at(row.position)
-        yield _draw(opened, row, message, calls, fate, row.position, fate.kind, pins)
+        yield _draw(opened, row, message, calls, fate, row.position, pins)
 
 
 def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Iterator[DrawnMessage]:
@@ -92,7 +92,7 @@ def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Ite
             if item is None and fate.kind == "rewritten" and fates.view == opened.info.view:
                 arrived = arrived or transcript_of(opened.store, opened.info, what="view").messages
                 said = arrived[place]
-            drawn = _draw(opened, row, said, calls, fate, place, fate.kind, pins)
+            drawn = _draw(opened, row, said, calls, fate, place, pins)
             own = ((row.position, row.position + 1),) if fate.kind == "rewritten" else ()
             tokens = message_tokens(said, _ESTIMATE) if own else row.tokens
             yield replace(drawn, originals=(*own, *folds.get(place, ())), tokens=tokens)
@@ -145,7 +145,6 @@ def _draw(
     calls: Mapping[str, ToolCall],
     fate: Fate,
     place: int,
-    kind: str,
     pins: set[int],
 ) -> DrawnMessage:
     html = draw_body(opened, message, calls, f"{opened.address}/message/{row.position}")
@@ -156,7 +155,7 @@ def _draw(
         tools=row.tools,
         time=row.time,
         tokens=row.tokens,
-        fate=kind,
+        fate=fate.kind,
         summary_at=fate.summary_at,
         is_pinned=row.position in pins,
         is_generated=row.generated,

@@ -413,7 +413,7 @@ def _steps(found: SpentSession, prices: PriceList) -> Iterator[LiveEntry]:
         when = one.time or found.started or 0.0
         if one.follows_compaction:
             yield LiveEntry(when, found.agent, "compacted by itself", "good", "compaction")
-        said = _usage_words(one.input_tokens, one.cache_read_tokens, one.output_tokens, 0.0)
+        said = _usage_words(one.input_tokens, one.cache_read_tokens, one.output_tokens)
         cost = prices.cost(one, is_total=one.is_total) or 0.0
         yield LiveEntry(when, found.agent, said, kind="request", cost=cost)
 
@@ -422,7 +422,7 @@ def _last_words(found: SpentSession, state: LiveState) -> str:
     if not state.prompt_tokens:
         return ""
     last = next(one for one in reversed(found.answers) if not one.is_total)
-    return _usage_words(last.input_tokens, last.cache_read_tokens, last.output_tokens, 0.0)
+    return _usage_words(last.input_tokens, last.cache_read_tokens, last.output_tokens)
 
 
 def near_words(tokens: int, threshold: int, answers: int | None) -> str:
@@ -468,15 +468,13 @@ def request_words(event: Outcome) -> str:
         note = "sent with its past compacted"
     if event.status >= 400:
         return f"the provider answered {event.status}; {note}"
-    used = _usage_words(
-        event.input_tokens, event.cache_read_tokens, event.output_tokens, event.cost
-    )
+    used = _usage_words(event.input_tokens, event.cache_read_tokens, event.output_tokens)
+    paid = f", {money(event.cost)}" if event.cost else ""
     saved = f", {money(event.saved)} saved" if event.saved >= 0.005 else ""
-    return f"{used}{saved}; {note}" if used else note
+    return f"{used}{paid}{saved}; {note}" if used else note
 
 
-def _usage_words(prompt: int, read: int, output: int, cost: float) -> str:
+def _usage_words(prompt: int, read: int, output: int) -> str:
     if not prompt:
         return ""
-    paid = f", {money(cost)}" if cost else ""
-    return f"{short(prompt)} tokens in, {read / prompt:.0%} cached, {short(output)} out{paid}"
+    return f"{short(prompt)} tokens in, {read / prompt:.0%} cached, {short(output)} out"

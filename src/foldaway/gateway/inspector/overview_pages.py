@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -13,7 +11,7 @@ from foldaway.gateway.inspector.addresses import Choice, choice_of
 from foldaway.gateway.inspector.live_board import LiveNotice
 from foldaway.gateway.inspector.session_list import list_sessions
 from foldaway.gateway.inspector.site import ROOT, Answer, HtmlPage, Inspector, number, render
-from foldaway.gateway.inspector.spending_totals import Totals, totals_of
+from foldaway.gateway.inspector.spending_totals import totals_of
 from foldaway.usage import OwnCompaction, kind_in_prompts, short_paths
 
 NEWEST = 10
@@ -44,28 +42,11 @@ def home(inspector: Inspector, request: Request) -> Answer:
             "periods": PERIODS,
             "is_empty": is_empty,
             "kind_of": kind_in_prompts,
-            "bars_of": partial(bars_of, choice),
             "chips": chips(choice, ROOT),
             "projects": short_paths({row.project for row in listed.rows}),
             "all": choice.address(f"{ROOT}/sessions"),
         },
     )
-
-
-def bars_of(choice: Choice, totals: Totals) -> list[dict[str, Any]]:
-    """Return the bars of the chart for its script, each with the address of a page about it."""
-    return [
-        {
-            "name": one.name,
-            "tokens": one.tokens,
-            "cost": one.cost,
-            "dollars": one.dollars,
-            "requests": one.requests,
-            "chosen": one.is_chosen,
-            "address": choice.address(ROOT, since=one.since, until=one.until) + "#sessions",
-        }
-        for one in totals.bars
-    ]
 
 
 def reading(inspector: Inspector, request: Request) -> Answer:

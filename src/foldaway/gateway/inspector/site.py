@@ -102,7 +102,7 @@ def route(inspector: Inspector, path: str, handler: Handler, *methods: str) -> B
 
     async def answer(request: Request) -> Response:
         try:
-            request.state.body = await _body(request)
+            request.state.body = await read_body(request, _MOST_BODY_BYTES)
             return await run_in_threadpool(_answer, inspector, handler, request)
         except ClientDisconnect:
             return Response(status_code=499)  # nobody reads it
@@ -112,11 +112,12 @@ def route(inspector: Inspector, path: str, handler: Handler, *methods: str) -> B
     return made
 
 
-async def _body(request: Request) -> bytes:
+async def read_body(request: Request, most_bytes: int) -> bytes:
+    """Return the body of a request; nothing of one that is too long."""
     body = b""
     async for piece in request.stream():
         body += piece
-        if len(body) > _MOST_BODY_BYTES:
+        if len(body) > most_bytes:
             return b""
     return body
 

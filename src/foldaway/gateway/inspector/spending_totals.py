@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from foldaway.gateway.inspector.addresses import Choice
 from foldaway.gateway.inspector.session_sources import file_name_of
 from foldaway.gateway.inspector.spending_reader import Spending
+from foldaway.gateway.inspector.static_files import ROOT
 from foldaway.gateway.inspector.window_strips import WindowPart, parts_of
-from foldaway.sessions import Show
+from foldaway.sessions import Show, short_title
 from foldaway.usage import (
     KINDS,
     AnswerTable,
@@ -47,8 +48,8 @@ class PeriodBar(Struct, frozen=True, kw_only=True):
     """A day, week or month of the chart."""
 
     name: str
-    since: str
-    until: str
+    address: str
+    """The page about it alone."""
     tokens: int
     cost: float
     dollars: str
@@ -61,7 +62,7 @@ class KeyRow(Struct, frozen=True, kw_only=True):
     """A project, agent or model, with the share of its bar."""
 
     key: str
-    """What an address chooses it by; "" if it cannot."""
+    """What an address chooses it by; "" if it cannot, as with a secret in the name of a folder."""
     name: str
     sessions: int
     tokens: int
@@ -122,9 +123,11 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
         prompts=parts_of(_prompt_parts(found)),
         by_agents=sum(one.answer.follows_compaction for one in chosen if not one.session.is_stored),
         own=own,
-        newest=[replace(one, title=show(one.title)) for one in own[:SHOWN_COMPACTIONS]],
+        newest=[
+            replace(one, title=short_title(show(one.title))) for one in own[:SHOWN_COMPACTIONS]
+        ],
         replayed=[
-            (file_name_of(session), show(session.title), one)
+            (file_name_of(session), short_title(show(session.title)), one)
             for one in found.replayed
             if (session := spending.native.get((one.agent, one.source_id)))
         ],
@@ -189,8 +192,7 @@ def _bar(sums: UsageSum, period: Period, span: Span, choice: Choice) -> PeriodBa
     since, until = (one.isoformat() for one in span)
     return PeriodBar(
         name=since[:7] if period == "month" else since,
-        since=since,
-        until=until,
+        address=choice.address(ROOT, since=since, until=until) + "#sessions",
         tokens=sums.tokens,
         cost=round(sums.cost, 6),
         dollars=sums.dollars,
@@ -211,7 +213,7 @@ def _key_rows(rows: Sequence[UsageRow], by: Key, show: Show) -> list[KeyRow]:
     most = max(sizes, default=0) or 1
     return [
         KeyRow(
-            key=key,
+            key=key if show(key) == key else "",
             name=show(names.get(key, key)) or "unknown",
             sessions=row.sessions,
             tokens=row.total_tokens,

@@ -21,6 +21,8 @@ from foldaway.sessions import Show
 from foldaway.transcript import Folded, Message, Rewritten, View, texts
 
 _PLACE = re.compile(r"m(\d{1,9})")
+Ids: TypeAlias = Callable[[], dict[str, tuple[int, ...]]]
+"""Returns the positions of messages by their wire ids."""
 _EARLIER = "earlier "
 """Before the label of an entry whose message stood in another list."""
 
@@ -62,18 +64,9 @@ class ShownSummary(Struct, frozen=True, kw_only=True):
     is_shadow: bool = False
     """Whether the model saw the provider's own item instead, of the same messages."""
 
-    @property
-    def entries(self) -> tuple[SummaryEntry, ...]:
-        """All entries, in their order."""
-        return tuple(entry for section in self.sections for entry in section.entries)
-
 
 def summary_in(
-    view: View,
-    length: int,
-    ids: Callable[[], dict[str, tuple[int, ...]]],
-    show: Show,
-    shadow: str = "",
+    view: View, length: int, ids: Ids, show: Show, shadow: str = ""
 ) -> ShownSummary | None:
     """Return the summary that a view shows of a log of `length` messages; None if it has none.
 
@@ -108,9 +101,7 @@ def _bodies(view: View) -> Iterator[str]:
                 yield body
 
 
-def sections_of(
-    body: str, length: int, ids: Callable[[], dict[str, tuple[int, ...]]], show: Show
-) -> tuple[SummarySection, ...]:
+def sections_of(body: str, length: int, ids: Ids, show: Show) -> tuple[SummarySection, ...]:
     """Return the entries of a summary by section, each with the places of its messages."""
     parsed, headings = parse_summary(body), phrases_for("en").headings
     found: list[SummarySection] = []
@@ -124,14 +115,7 @@ def sections_of(
     return tuple(found)
 
 
-def _entry(
-    text: str,
-    source: str,
-    body: str,
-    length: int,
-    ids: Callable[[], dict[str, tuple[int, ...]]],
-    show: Show,
-) -> SummaryEntry:
+def _entry(text: str, source: str, body: str, length: int, ids: Ids, show: Show) -> SummaryEntry:
     # reading marks every label as one of an earlier list: the text says whether it was
     last = text.rpartition("\n")[2]
     is_earlier = bool(source) and f"{last} [{source}]" in body

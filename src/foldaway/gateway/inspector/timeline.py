@@ -65,8 +65,6 @@ class ContextStep(Struct, frozen=True, kw_only=True):
     """As its report has it; otherwise the first prompt with it, which has more messages."""
     reason: str
     """`compaction`, `undo`, `rotation`, `import`, or `agent` for one of the agent's own."""
-    was_sent: bool = True
-    """Whether a request shows what came of it; otherwise the figures are those of its report."""
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
@@ -99,7 +97,7 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
     views = store.views(info.id, lean=True)
     usage = recorded_usage(store, info)
     context = Context(store, info, rows, views)
-    requests = request_rows(usage or _assume_requests(info, rows, views, context))
+    requests = request_rows(usage or _assume_requests(info, rows, views))
     lengths = _lengths(requests, rows)
     held = _measure_prompts(requests, lengths, context)
     if not usage:  # what was cached, and so what it cost, is not known
@@ -155,7 +153,7 @@ class Timelines:
 
 
 def _assume_requests(
-    info: SessionInfo, rows: Sequence[OutlineRow], views: Sequence[StoredView], context: Context
+    info: SessionInfo, rows: Sequence[OutlineRow], views: Sequence[StoredView]
 ) -> list[TurnUsage]:
     """Return one request before each run of messages of the agent that the session owns."""
     live = [one.number for one in ViewRow.list_of(views, info.view) if not one.undone]
@@ -298,7 +296,6 @@ def _unsent_steps(
             tokens_before=view.tokens_before,
             tokens_after=view.tokens_after,
             reason=view.reason,
-            was_sent=False,
         )
 
 
@@ -311,17 +308,15 @@ def _own_steps(
     for at, own in at_request.items():
         if not at:
             continue  # the session begins with a summary
-        is_sent = at < len(requests)
         yield ContextStep(
             request=at,
             position=own,
             view=0,
             tokens_before=sum(held[at - 1]),
             tokens_after=sum(held[at])
-            if is_sent
+            if at < len(requests)
             else sum(context.fixed) + sum(context.measure_view(0, info.length)),
             reason="agent",
-            was_sent=is_sent,
         )
 
 

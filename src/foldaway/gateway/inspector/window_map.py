@@ -36,6 +36,7 @@ _MOST_READ = 2_000
 _MOST_TILES = 40
 """More would be too small to be read."""
 _NAME_CHARS = 120
+_SUMMARY: Final = KINDS.index("summary")
 
 
 def window_page(inspector: Inspector, request: Request) -> Answer:
@@ -94,7 +95,10 @@ def _pieces(opened: OpenedSession) -> Iterator[WindowPiece]:
         if fate.shown <= _MOST_READ:
             read = decode_rows(store.read(info.id, one.start, stop), info.dialect)
         for row, said in zip(rows[one.start : stop], read, strict=True):
-            tokens = sum(count_written(item)) if item else row.tokens
+            tokens = row.tokens
+            if item:  # a message may carry the summary of those before it
+                found.append(WindowPiece(None, "summary", count_written(item)[_SUMMARY]))
+                tokens = sum(count_written(item)) - found[-1].tokens
             if said is None:
                 tool = row.tools[0] if row.tools else ""
                 found.append(WindowPiece(row.position, kind_of(row), tokens, tool))

@@ -57,7 +57,7 @@ export function drawTimeline(element, { drawn, steps, window, pointed, picked, s
     padding: [null, 16, null, null], // the same for both charts, so that requests stand above each other
     legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
     scales: { x: { time: byTime }, y: { range: (_, low, high) => [0, Math.max(high, 1) * 1.04] } },
-    axes: [{ ...axis(undefined, 34), ...(byTime ? {} : { incrs: WHOLE }) }, axis((_, ticks) => ticks.map(short), 46)],
+    axes: [{ ...axis(undefined, byTime ? 48 : 34), ...(byTime ? {} : { incrs: WHOLE }) }, axis((_, ticks) => ticks.map(short), 46)],
     series: [
       { label: "request" },
       ...kinds.toReversed().map((kind) => ({

@@ -1,6 +1,6 @@
 // The page of a compaction: both sides, the facts that were used later, and a slider over sizes.
 import { lazyList } from "./list.js";
-import { act, plural, say, short } from "./page.js";
+import { act, plural, press, short } from "./page.js";
 import { pin, reveal } from "./pin.js";
 
 const LINE = 30; // pixels of a line
@@ -60,16 +60,10 @@ if (made) {
       .catch(() => { facts.textContent = "They could not be read."; })
       .finally(() => facts.setAttribute("aria-busy", "false"));
   }
-  document.getElementById("undo")?.addEventListener("click", async (event) => {
-    event.target.disabled = true;
-    try {
-      await act("POST", `${api}/sessions/${session}/undo`);
-      location.href = address;
-    } catch (error) {
-      event.target.disabled = false;
-      say(error.message, true);
-    }
-  });
+  document.getElementById("undo")?.addEventListener("click", (event) => press(event.target, async () => {
+    await act("POST", `${api}/sessions/${session}/undo`);
+    location.href = address;
+  }));
 }
 
 // What another one would do
@@ -107,7 +101,7 @@ if (trial) {
 
   function draw() {
     const percent = Number(slider.value);
-    document.getElementById("size-said").textContent = `${percent} %`;
+    document.getElementById("size-said").textContent = `${percent}%`;
     const found = known.get(percent);
     if (!found) {
       said.textContent = "Working …";
@@ -129,23 +123,18 @@ if (trial) {
   focus.addEventListener("change", refresh);
   refresh();
 
-  document.getElementById("compact")?.addEventListener("click", async (event) => {
+  async function compact() {
     const percent = Number(slider.value);
-    event.target.disabled = true;
     said.textContent = "Compacting …";
-    try {
-      if (!known.has(percent)) await ask([percent], asked); // a click right after typing a focus
-      const found = known.get(percent);
-      if (!found) throw new Error("The size is still being worked out. Press the button again.");
-      const answer = await act("POST", `${api}/sessions/${session}/compact`, {
-        focus: focus.value.trim(), target_tokens: found.target_tokens,
-      });
-      if (answer.report.status !== "compacted") throw new Error(`Nothing changed: ${answer.report.reason}. ${answer.report.detail}`);
-      location.href = `${address.replace(session, answer.session)}/compaction/${answer.view}`;
-    } catch (error) {
-      event.target.disabled = false;
-      say(error.message, true);
-      draw();
-    }
-  });
+    if (!known.has(percent)) await ask([percent], asked); // a click right after typing a focus
+    const found = known.get(percent);
+    if (!found) throw new Error("The size is still being worked out. Press the button again.");
+    const answer = await act("POST", `${api}/sessions/${session}/compact`, {
+      focus: focus.value.trim(), target_tokens: found.target_tokens,
+    });
+    if (answer.report.status !== "compacted") throw new Error(`Nothing changed: ${answer.report.reason}. ${answer.report.detail}`);
+    location.href = `${address.replace(session, answer.session)}/compaction/${answer.view}`;
+  }
+  const button = document.getElementById("compact");
+  button?.addEventListener("click", () => press(button, compact).then(() => button.disabled || draw()));
 }

@@ -1,6 +1,6 @@
 // Two sessions in one chart, and the trial of strategies on one session.
 import { WHOLE } from "./chart.js";
-import { act, given, say, short, themed } from "./page.js";
+import { act, given, press, short, themed } from "./page.js";
 
 const WAIT = 1_000; // milliseconds between two looks at a trial
 const SAYS = { waiting: "Waiting for another one", measuring: "Measuring what is kept", replaying: "Replaying what it costs" };
@@ -44,19 +44,10 @@ async function follow(address, state) {
 }
 
 const start = document.getElementById("try");
-start?.addEventListener("click", async () => {
-  start.disabled = true;
-  try {
-    await follow(start.dataset.address, await act("POST", start.dataset.address));
-  } catch (error) {
-    start.disabled = false;
-    say(error.message, true);
-  }
-});
-if (start && start.dataset.step in SAYS) {
-  start.disabled = true;
-  follow(start.dataset.address, { step: start.dataset.step }).catch((error) => say(error.message, true));
-}
+start?.addEventListener("click", () =>
+  press(start, async () => follow(start.dataset.address, await act("POST", start.dataset.address))),
+);
+if (start && start.dataset.step in SAYS) press(start, () => follow(start.dataset.address, { step: start.dataset.step }));
 
 addEventListener("foldaway-theme", drawFill);
 if (window.uPlot) drawFill();

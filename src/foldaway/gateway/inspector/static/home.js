@@ -1,8 +1,7 @@
 // The overview and the list of sessions: the chart, and parts that come when the files are read.
 import { given, plural, short, themed } from "./page.js";
+import { followProgress, refresh } from "./progress.js";
 
-const parts = () => [...document.querySelectorAll("[data-part]")];
-const served = new Map(parts().map((part) => [part.dataset.part, part.innerHTML]));
 let charts = [];
 
 /** Draw money and tokens by day, week or month; a click on one shows it alone. */
@@ -16,7 +15,7 @@ function draw() {
   const said = Object.assign(document.createElement("p"), { className: "reads" });
   place.append(said);
   const tell = (at) => {
-    const one = found.bars[at ?? found.bars.findIndex((bar) => bar.chosen)];
+    const one = found.bars[at ?? found.bars.findIndex((bar) => bar.is_chosen)];
     said.textContent = one
       ? `${one.name}: ${one.dollars || "no cost"}, ${short(one.tokens)} tokens, ${plural(one.requests, "request")}`
       : `By ${found.period}; a click shows one alone`;
@@ -55,43 +54,6 @@ function chartOf(place, found, name, color, format, count, tell) {
   return chart;
 }
 
-/** Replace the parts of the page that the server writes otherwise now. */
-async function refresh() {
-  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-  if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of parts()) {
-    const name = part.dataset.part;
-    const other = fresh.querySelector(`[data-part="${name}"]`);
-    if (!other || other.innerHTML === served.get(name)) continue;
-    served.set(name, other.innerHTML);
-    const open = [...part.querySelectorAll("details")].map((one) => one.open);
-    part.innerHTML = other.innerHTML;
-    part.className = other.className;
-    part.querySelectorAll("details").forEach((one, at) => (one.open = open[at] ?? false));
-    if (name === "figures") draw();
-  }
-}
-
-/** Follow the reading of files; what is there is shown as soon as it is. */
-async function follow() {
-  for (;;) {
-    const place = document.getElementById("progress");
-    if (!place) return;
-    const known = place.dataset.step;
-    const state = await fetch(`/inspector/reading?known=${known}`).then((answer) => answer.json()).catch(() => null);
-    if (!state) return;
-    if (state.step !== known) {
-      await refresh();
-      if (document.getElementById("progress")?.dataset.step === known) return;
-    } else if (state.total) {
-      const bar = place.querySelector("progress");
-      bar.max = state.total;
-      bar.value = state.done;
-    }
-  }
-}
-
 addEventListener("DOMContentLoaded", draw);
 if (document.readyState !== "loading") draw();
 addEventListener("foldaway-theme", draw);
@@ -100,4 +62,8 @@ addEventListener("resize", () => {
   if (innerWidth !== width) draw();
   width = innerWidth;
 });
-follow();
+// what is there is shown as soon as it is
+followProgress("progress", {
+  address: (step) => `/inspector/reading?known=${step}`,
+  changed: () => refresh((name) => name === "figures" && draw()),
+});

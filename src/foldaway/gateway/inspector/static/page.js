@@ -25,6 +25,17 @@ export async function act(method, address, body = {}) {
   return found;
 }
 
+/** Do what a button is for: it cannot be pressed again meanwhile, and what fails is said. */
+export async function press(button, work) {
+  button.disabled = true;
+  try {
+    await work();
+  } catch (error) {
+    button.disabled = false;
+    say(error.message, true);
+  }
+}
+
 /** Return a value that the server put into the page. */
 export function given(id) {
   return JSON.parse(document.getElementById(id)?.textContent ?? "null");
@@ -108,16 +119,9 @@ document.addEventListener("toggle", async ({ target: details }) => {
 }, true);
 
 // a button that asks the server for something, and goes where the answer says
-document.addEventListener("click", async ({ target }) => {
+document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-act]");
-  if (!button) return;
-  button.disabled = true;
-  try {
-    location.assign((await act(button.dataset.act, button.dataset.address)).address);
-  } catch (error) {
-    button.disabled = false;
-    say(error.message, true);
-  }
+  if (button) press(button, async () => location.assign((await act(button.dataset.act, button.dataset.address)).address));
 });
 
 addEventListener("keydown", (event) => {

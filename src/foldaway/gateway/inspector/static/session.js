@@ -107,7 +107,7 @@ const chart = document.getElementById("timeline");
 /** Return what is said of some requests beside the pointer, a line each. */
 function describe(at) {
   const many = drawn.first[at] === drawn.last[at] ? "" : `s ${drawn.first[at] + 1} to`;
-  const when = drawn.time[at] ? new Date(drawn.time[at] * 1e3).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "";
+  const when = drawn.time[at] ? new Date(drawn.time[at] * 1e3).toLocaleString("en", { hourCycle: "h23", dateStyle: "medium", timeStyle: "short" }) : "";
   const named = (kind) => document.querySelector(`.legend .k-${kind}`)?.parentElement.textContent ?? kind;
   const held = Object.entries(drawn.held).map(([kind, tokens]) => [named(kind), tokens[at] && short(tokens[at]), kind]);
   return [

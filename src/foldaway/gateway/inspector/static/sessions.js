@@ -1,5 +1,5 @@
 // The list of sessions: several of them are chosen, then compared, saved or deleted together.
-import { act, say } from "./page.js";
+import { act, press } from "./page.js";
 
 const list = document.getElementById("list");
 const find = (id) => document.getElementById(id);
@@ -43,15 +43,8 @@ find("delete").addEventListener("click", () => {
   find("sure-names").replaceChildren(...lines);
   find("sure").showModal();
 });
-find("erase").addEventListener("click", async () => {
-  find("erase").disabled = true;
-  try {
-    await act("POST", "/inspector/sessions/delete", { sessions: [...chosen.keys()] });
-    location.reload();
-  } catch (error) {
-    find("sure").close();
-    say(error.message, true);
-  }
-  find("erase").disabled = false;
-});
+find("erase").addEventListener("click", () => press(find("erase"), async () => {
+  await act("POST", "/inspector/sessions/delete", { sessions: [...chosen.keys()] }).finally(() => find("sure").close());
+  location.reload();
+}));
 show();
