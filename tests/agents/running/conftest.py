@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -23,6 +24,13 @@ SECONDS = 30
 """What a wait may take before a test fails."""
 
 
+def _begin_terminal() -> None:
+    """Hear every signal, also if the tests were started by nohup or in the background."""
+    for name in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(name, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class Screen:
     """A program in a pseudo-terminal of its own."""
 
@@ -31,7 +39,7 @@ class Screen:
         self.resize(24, 80)
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, env=variables, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_begin_terminal,
         )  # fmt: skip
         os.close(slave)
         self.seen = ""
