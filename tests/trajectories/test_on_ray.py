@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import secrets
 import shutil
 import signal
@@ -71,9 +72,13 @@ def _start(runs: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
+_PROGRESS = re.compile(rb"^[\d,]+ records, [^\n]*\n", re.MULTILINE)
+"""What a batch that takes long says; on a busy machine each start of Ray takes so long."""
+
+
 def _ended(running: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    _, said = running.communicate(timeout=300)
-    return running.returncode, said
+    _, said = running.communicate(timeout=900)
+    return running.returncode, _PROGRESS.sub(b"", said)
 
 
 def _marks(out: Path) -> int:
@@ -222,13 +227,14 @@ def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
     """
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", script], env=_environment(), capture_output=True,
-        text=True, check=False, timeout=600,
+        check=False, timeout=900,
     )  # fmt: skip
-    stopped, marks, went_on = done.stdout.splitlines()
+    stopped, marks, went_on = done.stdout.decode().splitlines()
     assert (stopped, went_on) == ("code 2", "code 0")
     assert 0 < int(marks) < 80
-    assert "No space left on device" in done.stderr
-    assert done.stderr.count("\n") == 1
+    said = _PROGRESS.sub(b"", done.stderr)
+    assert b"No space left on device" in said
+    assert said.count(b"\n") == 1
     assert folder_files(kept) == undisturbed
 
 
@@ -260,7 +266,7 @@ def test_a_cluster_of_two_nodes_does_the_batch(
         line = [word for word in _line(runs, tmp_path / "out") if word not in ("--workers", "2")]
         done = subprocess.run(line, env={**env, "RAY_ADDRESS": where}, capture_output=True,
                               timeout=300, check=False)  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, b"")
+        assert (done.returncode, _PROGRESS.sub(b"", done.stderr)) == (0, b"")
         assert folder_files(tmp_path / "out") == undisturbed
     finally:
         for node in reversed(nodes):
