@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import isnan, nan
 
 import msgspec
@@ -17,7 +18,6 @@ from foldaway.usage.record import PromptFigures, SpentAnswer, SpentSession
 _SAME_ANSWER_SECONDS = 600
 """A gateway and the agent behind it write the same answer down within minutes."""
 _NOTHING = PromptFigures()
-_MARK_BYTES = 8
 _FOLLOWS, _IS_TOTAL = 1, 2
 Key = tuple[str, str]
 
@@ -143,16 +143,18 @@ class AnswerTable:
             key: at for at in (*late, *order) if parents and (key := sessions[at].key) in parents
         }
         self._roots = array("i", (self._root_of(at, by_key) for at in range(len(sessions))))
-        seen, found = set[bytes](), array("q")
+        all_marks = array("Q", marks)
+        repeated = {one for one, other in pairwise(sorted(all_marks)) if one == other}
+        seen, found = set[int](), array("q")
         times: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
         for owner in (*order, *late):
             session = sessions[owner]
             parent = by_key.get((session.agent, session.parent_id))
             for at in range(starts[owner] + self._repeated(owner, parent), starts[owner + 1]):
-                mark = marks[at * _MARK_BYTES : (at + 1) * _MARK_BYTES]
-                if mark in seen:
-                    continue
-                seen.add(mark)
+                if all_marks[at] in repeated:  # a set of all would be the largest thing here
+                    if all_marks[at] in seen:
+                        continue
+                    seen.add(all_marks[at])
                 when = self._all.times[at]
                 figures = tuple(self._all.figures[at * 4 : at * 4 + 4])
                 if owner < native:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -124,16 +124,17 @@ def overview(
 
 
 def replayed_sessions(
-    rows: Iterable[CountedAnswer], judged: Iterable[Judgement]
+    rows: Iterable[CountedAnswer], judged: Sequence[Judgement]
 ) -> list[ReplayedSession]:
     """Return the sessions that were replayed and have a bill, the dearest first.
 
     A replay has estimated tokens, a cache that stays warm and today's prices, so its dollars are
     not those of the bill. Only the quotient of two replays is used.
     """
-    paid: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for row in rows:
-        paid[row.session.key] += row.cost or 0.0
+    paid = {(one.agent, one.source_id): 0.0 for one in judged}
+    for row in rows if paid else ():
+        if row.session.key in paid:
+            paid[row.session.key] += row.cost or 0.0
     found = [
         ReplayedSession(
             agent=one.agent,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
+from sys import intern
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -206,13 +207,15 @@ def add_up_each(
 
 def _namer_of(period: Period) -> Callable[[float | None], str]:
     """Return what names the period of a moment; each quarter of an hour is looked up once."""
+    if period == "all":
+        return lambda time: ""
     names: dict[float | None, str] = {}
 
     def name(time: float | None) -> str:
         quarter = None if time is None else time // _QUARTER_SECONDS
         found = names.get(quarter)
         if found is None:
-            found = names[quarter] = period_of(time, period)
+            found = names[quarter] = intern(period_of(time, period))
         return found
 
     return name
