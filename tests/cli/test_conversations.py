@@ -56,6 +56,16 @@ def test_the_model_is_the_one_that_the_session_names(foldaway: Any) -> None:
     assert planned["model"] == "gpt-5.1"
 
 
+def test_a_stored_session_is_named_by_its_id(foldaway: Any) -> None:
+    """Also if it was asked for as `last` or by its title, so that it is found in the list."""
+    foldaway("import", DATA / "claude-code.jsonl")
+    (listed, *_) = foldaway("sessions", "list", "--json").reports[0]["sessions"]
+    short = listed["session"][-8:]
+    for name in ("last", listed["title"]):
+        assert foldaway("inspect", "--json", name).reports[0]["file"] == short
+        assert short in foldaway("inspect", name).text
+
+
 def test_a_native_session_has_its_real_size(foldaway: Any, tmp_path: Path) -> None:
     """4 tokens a line is what a list of unknown messages costs; the words are what is counted."""
     words = "word " * 4_000

@@ -53,7 +53,7 @@ def read_input(
     elif is_newest_file(name) and (newest := _read_newest()) is not None:
         name, document = newest
     else:
-        document = _load_stored(name)
+        name, document = _load_stored(name)
     for record in () if any_roles else document.records:
         _refuse_strangers(record.transcript)
     profiles = [_profile(record.transcript, provider) for record in document.records]
@@ -158,14 +158,16 @@ def _plain(transcript: Transcript) -> Transcript:
     return repair_transcript(transcript, profile_for(transcript.dialect).only(_BOOKKEEPING))[0]
 
 
-def _load_stored(name: str) -> Document:
-    """Return what the model sees of a stored session; raise `NotReadable` if there is none."""
-    from foldaway.cli.stores import session_name  # a plain file needs no store
+def _load_stored(name: str) -> tuple[str, Document]:
+    """Return the id of a stored session and what the model sees of it; raise `NotReadable` if there
+    is none.
+    """
+    from foldaway.cli.stores import clip_id, session_name  # a plain file needs no store
     from foldaway.sessions import transcript_of
 
     with open_stored_session(name) as (store, info):
         transcript = transcript_of(store, info, what="view")
-    return Document.of([(_plain(transcript), session_name(info), info.model)])
+    return clip_id(info.id), Document.of([(_plain(transcript), session_name(info), info.model)])
 
 
 @contextmanager
