@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,14 @@ def test_a_system_prompt_and_rules_files_are_closed_in_the_conversation(pages: P
     assert re.search(r"plant a tree.*<details><summary>Rules files", text, re.S)
 
 
+def shown_page(client: httpx.Client, address: str) -> str:
+    """Return a page as soon as it is there: an answer is taken down after the client has it."""
+    ends = time.monotonic() + 60
+    while (found := client.get(address)).status_code == 404 and time.monotonic() < ends:
+        time.sleep(0.05)
+    return found.text
+
+
 def test_the_prompt_of_a_gateway_is_what_its_provider_got(tmp_path: Path) -> None:
     """Message for message, before a compaction and after it; nothing of it was cached."""
     said: list[Any] = [{"role": "user", "content": "Repair it."}]
@@ -163,7 +172,7 @@ def test_the_prompt_of_a_gateway_is_what_its_provider_got(tmp_path: Path) -> Non
             re.findall(r"/inspector/session/[\w-]+", client.get("/inspector/sessions").text)
         )
         for number in (2, 30):
-            page = client.get(f"{name}/request/{number}").text
+            page = shown_page(client, f"{name}/request/{number}")
             assert "As it was sent" in page
             assert 'sent-from"' not in page
             (address,) = re.findall(r'href="(/foldaway/[^"]+)"', page)
