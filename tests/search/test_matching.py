@@ -159,6 +159,8 @@ def test_every_substring_in_quotes_finds_its_message(
 @again
 @given(stores)
 @example(["0\ua7f5"])
+@example(["0\u00b5"])
+@example(["0\u017f"])
 def test_every_word_finds_its_message(filled: Fill, said: list[str]) -> None:
     """Each that stands between blanks, be it a word, a name or a number of any script."""
     store = filled(said)

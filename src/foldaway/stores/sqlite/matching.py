@@ -334,9 +334,10 @@ class SqliteIndex(StoredIndex[Statements]):
     def _list_beginning(self, text: str) -> tuple[set[int], bool]:
         """Return what has a trigram that begins with one or two characters, and whether it is all.
 
-        SQLite leaves the capitals of newer versions of Unicode as they are, Python does not.
+        SQLite leaves the capitals of newer versions of Unicode as they are, Python does not; and it
+        takes a micro sign for a mu, which in Python is more than small letters.
         """
-        either = product(*({char, char.lower()} for char in text))
+        either = product(*({char, char.lower(), char.casefold()} for char in text))
         docs: set[int] = set()
         is_all = True
         for begin in sorted({text.lower(), *map("".join, either)}):
