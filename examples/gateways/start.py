@@ -92,6 +92,7 @@ def main():
     parser.add_argument("--gateways", type=int, default=3)
     parser.add_argument("--balancer", choices=("python", "nginx"), default="python")
     asked, options = parser.parse_known_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(run(asked, options))
