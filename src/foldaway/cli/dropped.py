@@ -93,7 +93,7 @@ def _before(file: str, shown: Sequence[Message]) -> tuple[Sequence[Message], Vie
     log = log[: len(log) - appended]
     places = load_originals(f"{file}{SUFFIX}")[-1].references
     items: list[Item] = []
-    messages = tuple(shown)  # the first that is not kept stands for all
+    messages = tuple(shown)  # the first item that is not kept gets the whole view
     for at, fate in enumerate(difference(recognize(log), recognize(shown)).before):
         around = [one for one in places if one.record == 0 and one.start <= at < one.stop]
         closest = min(around, key=lambda one: one.stop - one.start, default=None)

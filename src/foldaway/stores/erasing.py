@@ -36,7 +36,7 @@ CLEARED = ("title", "goal", "cwd")
 _NAMED = ("id", "parent", "root", "model", "source", "source_id", "end_reason")
 _PAGE = 200
 _PAGE_BYTES = 8_000_000
-"""Bodies that are read in one transaction: so many, or fewer large ones."""
+"""One transaction reads at most `_PAGE` bodies, and stops after the body that reaches this size."""
 _ASKED = 20
 """Messages of a user that are read for what was asked first: the first few words of a person."""
 
