@@ -452,14 +452,16 @@ class Conversation:
         self, turn: Turn, *, request: bytes | None = None, text: str = "", is_named: bool = False
     ) -> str:
         """Return all that is known of a client's list in one text, "" if it is not of this one."""
-        is_unknown = request is None and self._session is None and not is_named
-        if is_unknown or self._worker.is_left_alone:
+        if self._worker.is_left_alone:
             return ""
-        return await self._worker.run(
-            lambda: internals(self._open_session(turn)).follower.record(
-                request=request, text=text, is_named=is_named
-            )
-        )
+
+        def find() -> str:
+            if request is None and self._session is None and not is_named:
+                return ""  # looked at here: the request before may still be being taken down
+            follower = internals(self._open_session(turn)).follower
+            return follower.record(request=request, text=text, is_named=is_named)
+
+        return await self._worker.run(find)
 
     async def let_go(self) -> None:
         """Give its memory back; it is taken up from the store when it goes on."""
