@@ -1,7 +1,7 @@
 """A batch of trajectories on a Ray of several nodes on this machine, of which one is killed.
 
     .venv/bin/python bench/trajectory_cluster.py                     20,000 records on three nodes
-    .venv/bin/python bench/trajectory_cluster.py --records 1000000
+    .venv/bin/python bench/trajectory_cluster.py --records 1000000 --longest 3000 --target 256
     .venv/bin/python bench/trajectory_cluster.py --nodes 4 --cpus 2 --json FILE
 
 Needs `foldaway[ray]` (`make test-ray` installs it). One process does the batch first, then the
@@ -33,9 +33,7 @@ from typing import Any
 
 from trajectories import SOURCE, sharegpt_lines, write_records
 
-SHARD_RECORDS = 100
-LONGEST_BYTES = 60_000
-"""Of a record, as in the other batches of these figures."""
+MOST_SHARDS = 1_000
 
 
 class Cluster:
@@ -120,21 +118,27 @@ def _free_port() -> int:
         return server.getsockname()[1]
 
 
-def compress(path: Path, out: Path, *more: str) -> list[str]:
+def compress(path: Path, out: Path, asked: argparse.Namespace, *more: str) -> list[str]:
     """Return the command of a batch."""
     return [sys.executable, "-m", "foldaway", "trajectories", "compress", str(path), "-o", str(out),
-            "--target-tokens", "4096", "--shard-records", str(SHARD_RECORDS), "--format", "jsonl",
-            *more]  # fmt: skip
+            "--target-tokens", str(asked.target), "--shard-records", str(shard_records(asked)),
+            "--format", "jsonl", *more]  # fmt: skip
 
 
-def on_cluster(path: Path, out: Path, shards: int, asked: argparse.Namespace) -> dict[str, Any]:
+def shard_records(asked: argparse.Namespace) -> int:
+    """Return how many records a file of the batch has."""
+    return max(100, asked.records // MOST_SHARDS)
+
+
+def on_cluster(path: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]:
     """Do a batch on a cluster, with a kill and a new node in between; return what it took."""
+    shards = -(-asked.records // shard_records(asked))
     with ExitStack() as stack:
         cluster = Cluster(stack, asked.cpus)
         for _ in range(asked.nodes - 1):
             cluster.join()
         began = time.monotonic()
-        line = compress(path, out, "--engine", "ray", "--ray-address", cluster.address)
+        line = compress(path, out, asked, "--engine", "ray", "--ray-address", cluster.address)
         running = subprocess.Popen(
             line, env=cluster.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
@@ -163,17 +167,17 @@ def _wait(running: subprocess.Popen[bytes], out: Path, marks: int, began: float)
     return round(time.monotonic() - began, 1)
 
 
-def by_one_process(path: Path, out: Path, records: int) -> dict[str, Any]:
+def by_one_process(path: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]:
     """Do the batch by one process."""
     began = time.monotonic()
-    line = compress(path, out, "--engine", "processes", "--workers", "1")
+    line = compress(path, out, asked, "--engine", "processes", "--workers", "1")
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(
         line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
     )
     assert done.returncode in (0, 3), done.stderr.decode()
     took = time.monotonic() - began
-    return {"seconds": round(took, 1), "records a second": round(records / took)}
+    return {"seconds": round(took, 1), "records a second": round(asked.records / took)}
 
 
 def compare(one: Path, other: Path, records: int) -> dict[str, Any]:
@@ -203,18 +207,19 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=20_000)
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--cpus", type=int, default=1, help="of a node")
+    parser.add_argument("--longest", type=int, default=60_000, help="bytes of a record")
+    parser.add_argument("--target", type=int, default=4_096, help="tokens of a record")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    lines = [line for line in sharegpt_lines(300) if len(line) < LONGEST_BYTES]
+    lines = [line for line in sharegpt_lines(300) if len(line) < asked.longest]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         path = folder / "in.jsonl.gz"
         megabytes = write_records(path, lines, asked.records) / 1e6
         found: dict[str, Any] = {"records": asked.records, "MB": round(megabytes)}
-        found["one process"] = by_one_process(path, folder / "one", asked.records)
+        found["one process"] = by_one_process(path, folder / "one", asked)
         print(json.dumps(found), flush=True)
-        shards = -(-asked.records // SHARD_RECORDS)
-        found["cluster"] = on_cluster(path, folder / "cluster", shards, asked)
+        found["cluster"] = on_cluster(path, folder / "cluster", asked)
         found["afterwards"] = compare(folder / "one", folder / "cluster", asked.records)
     for name, value in found.items():
         print(f"{name:12} {value}")
