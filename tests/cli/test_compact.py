@@ -59,8 +59,30 @@ def test_a_remedy_on_the_command_line_names_options(
     """Of the command that was called; no parameter of Python."""
     short = put("short.json", session(1))
     seen = foldaway("compress", short, "-o", tmp_path / "o.json")
+    assert seen.text.count("fold more") == 1
     assert "--target-tokens or --keep-last fold more" in seen.text
     assert "keep_last" not in seen.text
+
+
+def test_one_number_for_a_list_and_for_the_request_around_it(
+    foldaway: Any, put: Any, tmp_path: Path
+) -> None:
+    """What `inspect` counts beside the messages is in the sums of a compaction, which say so."""
+    system = {"type": "text", "text": "You help with code. " * 40}
+    request = {"model": "gpt-5", "instructions": system["text"], "input": [
+        {"role": "user", "content": f"Look at part {n}. " + f"word{n} " * 400} for n in range(30)
+    ]}  # fmt: skip
+    asked, out = put("request.json", request), tmp_path / "o.json"
+    counted = foldaway("inspect", asked, "--json").reports[0]
+    beside = counted["outside_tokens"]
+    assert beside > 100
+    whole, said = f"{counted['tokens']:,} tokens", f"{beside:,} of the tokens are beside"
+    made = foldaway("compact", asked, "-o", out, "--target-tokens", 3000).text
+    compared = foldaway("diff", asked, out).text
+    assert whole in made
+    assert whole in compared
+    assert said in made
+    assert said in compared
 
 
 def test_the_report_has_what_programs_need(foldaway: Any, long: Path, tmp_path: Path) -> None:

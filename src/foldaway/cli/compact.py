@@ -40,6 +40,7 @@ from foldaway.cli.inputs import (
     reading_options,
     usage_error,
 )
+from foldaway.cli.inspect import fixed_note
 from foldaway.cli.originals import SUFFIX, load_originals
 from foldaway.cli.settings import (
     check_native,
@@ -52,7 +53,7 @@ from foldaway.cli.settings import (
     writers_for,
 )
 from foldaway.cli.stores import place_options
-from foldaway.compaction import Options
+from foldaway.compaction import FOLD_MORE, Options, fixed_tokens
 from foldaway.config import Settings, redaction_policy
 from foldaway.dialects import dump_bytes, repair_transcript
 from foldaway.engine import (
@@ -70,8 +71,9 @@ from foldaway.engine import (
 from foldaway.engine import compress as compress_once
 from foldaway.errors import CannotRepair, InvalidSetting, NotWritable
 from foldaway.summarizers import NativeCompaction, Writers
-from foldaway.transcript import Transcript, Violation, exact_counter
+from foldaway.transcript import Estimator, Transcript, Violation, exact_counter
 
+_FOLD_MORE = "--target-tokens or --keep-last fold more"
 SHOWN_RECORDS = 20
 """Transcripts of a file, and notes, that are listed; about a screen."""
 
@@ -445,8 +447,10 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
         picture.category_bars(_categories(reports))
         _show_files(picture, reports, asked)
     elif not source.holds_many:
-        picture.line(f"  nothing changed ({reports[0].reason}): {reports[0].detail}")
-    notes = [note for report in reports for note in _notes(report)]
+        detail = reports[0].detail.replace(FOLD_MORE, _FOLD_MORE)
+        picture.line(f"  nothing changed ({reports[0].reason}): {detail}")
+    fixed = sum(fixed_tokens(record.done.transcript, Estimator()) for record in records)
+    notes = [fixed_note(fixed), *(note for report in reports for note in _notes(report))]
     notes += [_explain_early(report) for report in reports if not asked.options["target_tokens"]]
     if source.is_native and asked.originals:
         notes.append("undo restores the messages; what they were taken from was only read")
@@ -550,9 +554,7 @@ def _author(note: SummaryNote) -> str:
 def _notes(report: Report) -> Iterator[str]:
     if report.counter == "estimate":
         yield "token figures are estimates"
-    yield from report.notes
-    if report.keeps_much:
-        yield "--target-tokens or --keep-last fold more"
+    yield from (note.replace(FOLD_MORE, _FOLD_MORE) for note in report.notes)
     if not report.fits_window:
         yield (
             f"{report.tokens_after:,} tokens do not fit the window of "

@@ -183,6 +183,11 @@ def _duplicates(picture: Picture, rows: Sequence[Copies]) -> None:
     picture.table("rfff", lines, indent=4)
 
 
+def fixed_note(tokens: int) -> str:
+    """Return why there are more tokens than the messages have, "" if there are none."""
+    return f"{tokens:,} of the tokens are beside the messages: system prompt, tools" * bool(tokens)
+
+
 def show_comparison(
     picture: Picture, heading: list[Piece], compared: Comparison, made: ViewDifference
 ) -> None:
@@ -195,4 +200,5 @@ def show_comparison(
     rows = sorted(compared.categories, key=lambda one: -one.tokens_before)
     picture.category_bars([(one.name, one.tokens_before, one.tokens_after) for one in rows])
     picture.blank()
+    picture.note(fixed_note(compared.fixed_tokens))
     picture.note("token figures are estimates")

@@ -20,6 +20,7 @@ from foldaway.compaction import (
     category,
     compared,
     fixed_categories,
+    fixed_tokens,
     message_tokens,
     payload_bytes,
     with_sections,
@@ -256,6 +257,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     messages_after: int
     tokens_before: int
     tokens_after: int
+    fixed_tokens: int
+    """Of `tokens_after`, those that are not part of the messages."""
     kept: int
     rewritten: int
     folded: int
@@ -327,6 +330,7 @@ def compare(
         messages_after=len(made.after),
         tokens_before=sum(was.values()),
         tokens_after=sum(now.values()),
+        fixed_tokens=fixed_tokens(sides[1], Estimator()),
         kept=made.count("kept"),
         rewritten=made.count("rewritten"),
         folded=made.count("folded"),

@@ -68,7 +68,8 @@ def own_words(text: str) -> str:
         if name in WORDS["local_commands"]:
             return ""
         return _between(words, *_ARGUMENTS).strip() or name
-    is_local = words == "/" or words in WORDS["local_commands"]
+    # the beginning of such a command too: it was sent before it was written out
+    is_local = words[:1] == "/" and any(one.startswith(words) for one in WORDS["local_commands"])
     return "" if is_local or words.startswith(_NOT_OWN) else words
 
 

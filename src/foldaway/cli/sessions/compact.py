@@ -34,12 +34,14 @@ from foldaway.cli.stores import (
     session_line,
     session_row,
 )
+from foldaway.compaction import FOLD_MORE
 from foldaway.config import open_memory, redaction_policy
 from foldaway.dialects import dump_text, profile_for
 from foldaway.engine import Comparison, Model, ViewDifference, compare, difference
 from foldaway.sessions import Session, Tended, compact_idle, expire, redactor_of, transcript_of
 from foldaway.stores import SessionInfo, Store
 
+_FOLD_MORE = "--keep-last 1 folds more"
 _REFERENCE = re.compile(r"\b[a-z]{2}-[0-9a-f]{10}\b")
 
 
@@ -106,14 +108,14 @@ def show_report(was: SessionInfo, info: SessionInfo, report: Report) -> None:
     """Print what a compaction leaves to be said below its picture."""
     picture = Picture()
     if report.status == "unchanged":
-        picture.line(f"{clip_id(info.id)}: nothing changed ({report.reason}): {report.detail}")
+        detail = report.detail.replace(FOLD_MORE, _FOLD_MORE)
+        picture.line(f"{clip_id(info.id)}: nothing changed ({report.reason}): {detail}")
     elif info.id != was.id:
         picture.line(f"  continues as {clip_id(info.id)}")
     for row in report.references[:1]:
         picture.line(f"  recall one: foldaway recall {row.ref}")
-    more = ("--keep-last 1 folds more",) if report.keeps_much else ()
-    for note in dict.fromkeys((*report.notes, *more)):
-        picture.note(note)
+    for note in report.notes:
+        picture.note(note.replace(FOLD_MORE, _FOLD_MORE))
 
 
 def diff_session(session: str, views: tuple[int, int] | None, given: Mapping[str, Any]) -> int:
