@@ -847,6 +847,24 @@ def test_a_window_that_an_error_named_holds_when_the_session_is_taken_up_again()
     assert internals(session).engine.settings.context_length == 11_000
 
 
+@each_row("said", ["maximum context length is 9000 tokens", "prompt is too long"])
+def test_a_provider_that_refuses_less_than_it_read_before_is_believed(said: str) -> None:
+    """Its model or its settings are others now: first it counts what was read, then no more."""
+    session, held = Session(model="gpt-4o"), talk(30)
+    session.follow(request={"messages": held})
+    session.used({"prompt_tokens": 20_000, "completion_tokens": 10})
+    held += talk(12, 30)
+    session.follow(request={"messages": held}, when="never")
+    assert session.recover(RuntimeError(said))
+    assert internals(session).engine.settings.context_length == 20_000
+    while (sent := session.breakdown().tokens) < 12_000:
+        held += talk(4, len(held))
+        session.follow(request={"messages": held}, when="never")
+    assert session.recover(RuntimeError(said))
+    assert internals(session).engine.settings.context_length <= max(9_000, sent // 2)
+    assert session.breakdown().tokens <= 9_000
+
+
 def test_a_pause_in_which_the_cache_went_cold_is_a_time_to_compact() -> None:
     """The answer in the next list was read before the pause, and not when the list comes."""
     prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0)

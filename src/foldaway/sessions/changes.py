@@ -103,8 +103,12 @@ class Changes:
             window = engine.settings.context_length
             limit = refusal.limit if refusal.limit and refusal.limit < window else before // 2
             used = self._of.store.usage(self._of.row.id) if self._of.is_there() else ()
-            limit = max(limit, *(one.input_tokens for one in used), 1)
-            if limit < window:
+            read = max((one.input_tokens for one in used), default=0)
+            if not refusal.is_met_by(
+                engine.decide().prompt_tokens, read
+            ):  # else the provider takes less than it did
+                limit = max(limit, read)
+            if 0 < limit < window:
                 try:
                     engine.use_model(engine.settings.model, limit)
                 except InvalidSetting:

@@ -386,8 +386,9 @@ class Session:
         """Make the request smaller if an error says that it was too big.
 
         The window is what the error names, or half of what was sent: so a window that nobody names
-        is found in a few steps, but never below what the provider read before. False if the error
-        says something else, or nothing could be made smaller: then the error stands.
+        is found in a few steps. What the provider read before fits, until it refuses less than
+        that. False if the error says something else, or nothing could be made smaller: then the
+        error stands.
         """
         InvalidSetting.check_type("error", error, BaseException | Refusal, "an exception")
         refusal = error if isinstance(error, Refusal) else refusal_of(error)
