@@ -104,9 +104,8 @@ class Changes:
             limit = refusal.limit if refusal.limit and refusal.limit < window else before // 2
             used = self._of.store.usage(self._of.row.id) if self._of.is_there() else ()
             read = max((one.input_tokens for one in used), default=0)
-            if not refusal.is_met_by(
-                engine.decide().prompt_tokens, read
-            ):  # else the provider takes less than it did
+            # unless it refused less than that: then it takes less than it did
+            if not refusal.is_met_by(engine.decide().prompt_tokens, read):
                 limit = max(limit, read)
             if 0 < limit < window:
                 try:
