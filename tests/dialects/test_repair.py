@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from typing import Any
@@ -278,3 +279,41 @@ def test_a_list_of_which_nothing_would_be_left_is_refused() -> None:
 def test_every_profile_is_tested_here() -> None:
     """A new profile needs a valid list of its own."""
     assert sorted(VALID) == sorted(PROFILES)
+
+
+@each_row("key", ["content", "parts", "text", "refusal", "value", "message"])
+def test_words_under_a_key_of_another_format_are_never_thrown_away(key: str) -> None:
+    """Alone in a message, and beside its own content: they stay, or nothing is repaired. Only
+    gateways that know no other keys want those beside the content removed.
+    """
+    held: Any = [{"text": "The port is 5433."}] if key == "parts" else "The port is 5433."
+    for provider in PROFILES:
+        dialect = profile_named(provider).dialect
+        asks = {"gemini": {"role": "user", "parts": [{"text": "Go on."}]},
+                "sharegpt": {"from": "human", "value": "Go on."}}  # fmt: skip
+        ask: Any = asks.get(dialect, {"role": "user", "content": "Go on."})
+        speaker = {name: ask[name] for name in ("role", "from") if name in ask}
+        beside = (
+            []
+            if "keys-known" in {rule.name for rule in profile_named(provider).rules}
+            else [{key: held, **ask}]
+        )
+        for odd in ({**speaker, key: held}, *beside):
+            with contextlib.suppress(CannotRepair):
+                mended = repair([odd, ask], provider=provider, dialect=dialect).messages
+                assert odd == ask or "5433" in json.dumps(mended), (provider, odd)
+
+
+@each_row("said", [
+    ("openai-chat", "input_text", ["text"]), ("openai-chat", "output_text", ["text"]),
+    ("openai-responses", "text", ["input_text", "output_text"]),
+])  # fmt: skip
+def test_text_blocks_of_the_other_openai_format_get_its_own_name(said: Any) -> None:
+    """OpenAI refuses them."""
+    provider, given_type, own = said
+    items = [{"role": role, "content": [{"type": given_type, "text": "Go on."}]}
+             for role in ("user", "assistant", "user")]  # fmt: skip
+    assert {found.rule for found in check(items, provider=provider)} == {"content-shape"}
+    mended = repair(items, provider=provider).messages
+    assert {one["content"][0]["type"] for one in mended} == set(own)
+    assert not check(mended, provider=provider)

@@ -32,6 +32,8 @@ def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong:
     with pytest.raises(NotReadable, match=r"no message|not readable|message"):
         session.append({"role": "user", "content": "hi"}, wrong)
     assert not session.id
+    with pytest.raises(NotReadable, match="belongs under 'parts'"):
+        Session(options=SessionOptions(provider="gemini")).append({"role": "user", "content": "hi"})
     for given_wrong in ("hello", 42, {"role": "user"}):
         with pytest.raises(NotReadable, match="list"):
             session.follow(given_wrong)  # pyright: ignore[reportArgumentType]

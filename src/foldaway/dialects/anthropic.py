@@ -71,7 +71,7 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 def _message(wire: Any, position: int) -> Message:
     if type(wire) is not dict:
         return not_a_message(wire, position)
-    flaws = Flaws()
+    flaws = Flaws(wire)
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str else None
     if role is None:

@@ -65,7 +65,7 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 def _message(wire: Any, position: int) -> Message:
     if type(wire) is not dict:
         return not_a_message(wire, position)
-    flaws = Flaws()
+    flaws = Flaws(wire)
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str else None
     if role is None:
@@ -115,8 +115,11 @@ def _block(block: Any, at: str, flaws: Flaws) -> Part:
     if type(block) is not dict:
         return flaws.text_instead_of(block, at)
     match block.get("type"):
-        case "text" | "input_text" | "output_text":
+        case "text":
             return Text(text_of(block, "text", at, flaws), at, block)
+        case "input_text" | "output_text" as kind:
+            flaws.block_type(kind, at, "text")
+            return Text(text_of(block, "text", at, flaws), at, block, False)
         case "image_url":
             target = block.get("image_url")
             url = target.get("url") if isinstance(target, dict) else target

@@ -65,7 +65,7 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 def _item(wire: Any, position: int) -> Message:
     if type(wire) is not dict:
         return not_a_message(wire, position)
-    flaws = Flaws()
+    flaws = Flaws(wire)
     kind = wire.get("type")
     own_id = wire.get("id")
     if kind == "message" or kind is None or type(kind) is not str:
@@ -180,7 +180,10 @@ def _block(block: Any, at: str, flaws: Flaws) -> Part:
         return Opaque("block", at, wire)
     if kind in _TEXTS:
         text = wire.get("text")
-        return Text(text if type(text) is str else text_of(wire, "text", at, flaws), at, wire)
+        if is_chat := kind == "text":
+            flaws.block_type(kind, at, "input_text or output_text")
+        words = text if type(text) is str else text_of(wire, "text", at, flaws)
+        return Text(words, at, wire, not is_chat)
     if kind == "input_image":
         return read_media("image", wire.get("image_url"), at, wire, wire.get("file_data"))
     if kind == "input_file":
@@ -325,7 +328,8 @@ def _encode_block(part: Part, text_kind: str) -> Any:
         return part.wire
     match part:
         case Text(text=text):
-            kind = text_kind if part.wire is None else part.wire.get("type", text_kind)
+            given = text_kind if part.wire is None else part.wire.get("type", text_kind)
+            kind = text_kind if given == "text" else given
             return merge_fields(part.wire, {"type": kind, "text": text})
         case Media(kind="image"):
             fields = {"type": "input_image", "image_url": data_url(part)}
@@ -413,7 +417,7 @@ def likeness(items: Sequence[Any], body: Payload) -> int:
         if "role" not in item:
             continue
         if kind == "message" or _has_marked_block(item.get("content")):
-            score = 3
+            score = 3 if "messages" not in body or "model" not in body else score
     return score
 
 

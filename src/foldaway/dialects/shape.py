@@ -16,17 +16,20 @@ _ALIASES: dict[str, Role] = {
     "gpt": "assistant",
     "model": "assistant",
 }
+_ELSEWHERE = ("content", "parts", "text", "refusal", "value", "message")
+"""Where some format has what a message says."""
 _SHOWN_CHARS = 40
 
 
 class Flaws:
     """Collects the flaws of one message; costs nothing while there are none."""
 
-    __slots__ = ("found",)
+    __slots__ = ("_wire", "found")
 
-    def __init__(self) -> None:
-        """Start with none."""
+    def __init__(self, wire: Mapping[str, Any] | None = None) -> None:
+        """Start with none, of a message if that is what is read."""
         self.found: tuple[Flaw, ...] = ()
+        self._wire = wire
 
     def add(self, rule: str, at: str, message: str, remedy: str, *, mendable: bool = True) -> None:
         """Note one."""
@@ -48,7 +51,13 @@ class Flaws:
         return alias or "unknown"
 
     def empty(self, at: str) -> None:
-        """Note a message that holds nothing."""
+        """Note a message that holds nothing, or only where another format has its words."""
+        for key in _ELSEWHERE:
+            if key != at and self._wire is not None and self._wire.get(key):
+                what = f"holds content that belongs under {at!r} here"
+                remedy = f"move it to {at!r}, or convert the list to this dialect"
+                self.add("content-shape", key, what, remedy, mendable=False)
+                return
         self.add("content-present", at, "holds no content", "remove it, or give it content")
 
     def wrong_type(self, at: str, value: Any, wanted: str, *, mendable: bool = True) -> None:
@@ -60,6 +69,10 @@ class Flaws:
             f"make it {wanted}",
             mendable=mendable,
         )
+
+    def block_type(self, kind: str, at: str, wanted: str) -> None:
+        """Note a text block of another format."""
+        self.add("content-shape", f"{at}.type", f"is {kind}, not {wanted}", f"use {wanted}")
 
     def text_instead_of(self, value: Any, at: str) -> Text:
         """Note content of a type that has no place there and return it as text."""

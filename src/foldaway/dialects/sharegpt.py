@@ -103,7 +103,7 @@ def _read_odd_turn(
     wire: Payload, role: Role | None, value: Any
 ) -> tuple[Role, list[Part], tuple[Flaw, ...]]:
     """Return role, parts and flaws of a turn with an unknown speaker, or without words."""
-    flaws = Flaws()
+    flaws = Flaws(wire)
     if role is None:
         role = _unknown_role(wire, flaws)
     parts: list[Part] = []

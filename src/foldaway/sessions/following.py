@@ -97,6 +97,9 @@ def refuse_others(payloads: Sequence[Any], dialect: str) -> None:
         is_known = message.role != "unknown" or "type" in payload or isinstance(role, str)
         if not is_known or isinstance(payload.get("content"), (int, float)):
             raise not_a_message(payload)
+        for flaw in message.flaws:
+            if flaw.rule == "content-shape" and not (flaw.mendable or message.parts):
+                raise NotReadable(f"{flaw.at!r} {flaw.message}", remedy=flaw.remedy)
 
 
 def find_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:

@@ -50,7 +50,9 @@ _USUAL = frozenset(
     }
 )
 """Keys that need no second look, unless the profile names them as foreign."""
-_HOLDS_CONTENT = frozenset({"tool_calls", "tool_call_id", "function_call", "parts"})
+_HOLDS_CONTENT = frozenset(
+    {"tool_calls", "tool_call_id", "function_call", "parts", "content", "refusal"}
+)
 _CACHE_KEY = "cache_control"
 _Block: TypeAlias = dict[str, Any]
 
