@@ -19,6 +19,7 @@ from foldaway.dialects.checking import check
 from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
+from foldaway.facts.speakers import speaker_of
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.transcript import (
     Folded,
@@ -36,9 +37,8 @@ from foldaway.transcript.estimate import Estimator
 
 REFERENCE = re.compile(r"fa-[0-9a-f]{10}")
 SUMMARY = "[foldaway summary"
-_MARKS = (
-    "[foldaway ", "[CONTEXT COMPACTION", "[CONTEXT SUMMARY", "This session is being continued",
-)  # fmt: skip
+_SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY", "This session is being continued")
+_MARKS = ("[foldaway ", *_SUMMARIES)
 _QUOTE = re.compile(r"^- (?:The user wrote|First request)(?: \([^()\n]*\))?: (.*(?:\n  .*)*)", re.M)
 _HIDE = Redactor(RedactionPolicy(personal=False))
 """As a compaction hides secrets by default: a quote may hold placeholders."""
@@ -104,8 +104,15 @@ def words_of(message: Message) -> str:
 
 
 def latest_ask(messages: Sequence[Message]) -> Message | None:
-    """Return the newest message that a user wrote; what a compaction wrote is none."""
-    for message in reversed(messages):
+    """Return the newest message that a user wrote; what a compaction or a host wrote is none.
+
+    A summary of the host's, which takes the place of what was before it, ends the search.
+    """
+    for message, previous in zip(reversed(messages), (*reversed(messages[:-1]), None), strict=True):
+        if speaker_of(message, previous) in ("host", "instructions"):
+            continue
+        if any(isinstance(one, Text) and one.text.startswith(_SUMMARIES) for one in message.parts):
+            return None
         own = [part for part in message.parts if isinstance(part, (Text, Media)) and _is_own(part)]
         if message.role == "user" and own:
             return message

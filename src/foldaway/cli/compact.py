@@ -53,7 +53,7 @@ from foldaway.cli.settings import (
     writers_for,
 )
 from foldaway.cli.stores import place_options
-from foldaway.compaction import FOLD_MORE, Options, fixed_tokens
+from foldaway.compaction import FOLD_MORE, Options, fixed_categories
 from foldaway.config import Settings, redaction_policy
 from foldaway.dialects import dump_bytes, repair_transcript
 from foldaway.engine import (
@@ -449,7 +449,11 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     elif not source.holds_many:
         detail = reports[0].detail.replace(FOLD_MORE, _FOLD_MORE)
         picture.line(f"  nothing changed ({reports[0].reason}): {detail}")
-    fixed = sum(fixed_tokens(record.done.transcript, Estimator()) for record in records)
+    fixed = sum(
+        one.tokens_after
+        for record in records
+        for one in fixed_categories(record.done.transcript, Estimator())
+    )
     notes = [fixed_note(fixed), *(note for report in reports for note in _notes(report))]
     notes += [_explain_early(report) for report in reports if not asked.options["target_tokens"]]
     if source.is_native and asked.originals:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         compared,
         counted_by,
         fixed_categories,
-        fixed_tokens,
         message_tokens,
         system_shares,
         tools_tokens,
@@ -66,7 +65,7 @@ __getattr__ = import_later(
         "compact": "Compaction Plan Skipped finish plan record",
         "join": "NOW PROSE_SHARE PROSE_WEIGHTS joined",
         "measure": "Costs by_category carried_tokens category compared counted_by "
-        "fixed_categories fixed_tokens message_tokens system_shares tools_tokens with_sections",
+        "fixed_categories message_tokens system_shares tools_tokens with_sections",
         "partition": "Anchors Partition is_native system_stop",
         "references": "payload_bytes reference_of reference_to without_older_media without_results",
         "thinking": "keeps_stale stays_from strip_thinking unbound_since",

@@ -291,12 +291,6 @@ def fixed_categories(transcript: Transcript, counter: TokenCounter) -> tuple[Cat
     return tuple(Category(name, tokens, tokens) for name, tokens in found.items() if tokens)
 
 
-def fixed_tokens(transcript: Transcript, counter: TokenCounter) -> int:
-    """Return the tokens of what is not part of the messages."""
-    system = message_tokens(transcript.system, counter) if transcript.system else 0
-    return system + tools_tokens(transcript.tools, counter)
-
-
 def with_sections(
     categories: Iterable[Category], log: Sequence[Message], counter: TokenCounter
 ) -> tuple[Category, ...]:

@@ -9,7 +9,16 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import CachedPrefix, Policy, Redact, Regex, Report, Summarizer, log_event
+from foldaway._core import (
+    CachedPrefix,
+    Policy,
+    Redact,
+    Regex,
+    Report,
+    Summarizer,
+    TokenCounter,
+    log_event,
+)
 from foldaway.compaction import (
     Compaction,
     CompactionInput,
@@ -20,11 +29,11 @@ from foldaway.compaction import (
     Skipped,
     carried_in,
     finish,
-    fixed_tokens,
     message_tokens,
     plan,
     record,
     system_stop,
+    tools_tokens,
 )
 from foldaway.dialects import drop_settings, dump, load, profile_for, repair_transcript
 from foldaway.engine.run import (
@@ -153,7 +162,7 @@ def work_of(
     _check_places(options.above, options.pinned, len(log))
     view = _view(transcript.messages, log)
     return work_on(
-        replace(settings, outside_tokens=fixed_tokens(transcript, settings.counter)),
+        replace(settings, outside_tokens=_outside(transcript, settings.counter)),
         transcript,
         FrozenLog(log, view, settings.readings, settings.target_tokens or 0),
         log=log,
@@ -223,6 +232,11 @@ def _view(given: Sequence[Message], log: Sequence[Message]) -> View:
         if message.parts is not given[index].parts:
             view = rewrite(view, index, given[index])
     return view
+
+
+def _outside(transcript: Transcript, counter: TokenCounter) -> int:
+    system = message_tokens(transcript.system, counter) if transcript.system else 0
+    return system + tools_tokens(transcript.tools, counter)
 
 
 def _with_safe_names(transcript: Transcript, hide: Redact) -> Transcript:

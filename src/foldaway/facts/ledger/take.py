@@ -116,7 +116,7 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
         return
     is_long = len(words) > _ASK_CHARS
     shown = whole_words(words[:_ASK_CHARS], _ASK_CHARS) if is_long else words
-    if asks or len(words) <= _SHORT_CHARS:
+    if (asks and not is_frame) or len(words) <= _SHORT_CHARS:
         yield Fact("ask", shown, source, at, terms=terms_of(shown))
     else:
         yield Fact("ask", "", source, at)
