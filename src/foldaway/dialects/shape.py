@@ -51,7 +51,7 @@ class Flaws:
         return alias or "unknown"
 
     def empty(self, at: str) -> None:
-        """Note a message that holds nothing, or only where another format has its words."""
+        """Note a message that holds nothing, or its words under a key of another format."""
         for key in _ELSEWHERE:
             if key != at and self._wire is not None and self._wire.get(key):
                 what = f"holds content that belongs under {at!r} here"
