@@ -26,19 +26,11 @@ from foldaway.caching import TTL_SECONDS, Ttl, known_prices, window_of
 from foldaway.engine import Model
 from foldaway.errors import FoldawayError
 from foldaway.gateway.options import GatewayOptions
-from foldaway.gateway.owners import derive_stored_key
+from foldaway.gateway.owners import find_stored
 from foldaway.gateway.requests import Turn
 from foldaway.gateway.states import Standings
 from foldaway.gateway.windows import learn_windows, told_window, windows_in
-from foldaway.sessions import (
-    Followed,
-    LastView,
-    Refusal,
-    Session,
-    SessionOptions,
-    find_by_key,
-    internals,
-)
+from foldaway.sessions import Followed, LastView, Refusal, Session, SessionOptions, internals
 from foldaway.stores import NewSession, SessionInfo, Store
 from foldaway.transcript import Kept
 
@@ -151,8 +143,7 @@ class StoredConversations:
 
     def _find(self, turn: Turn) -> tuple[str, Sequence[SessionInfo]]:
         """Return the key under which the conversation of a request is, and its lineage."""
-        key = derive_stored_key(self._store, turn.key, turn.owner, turn.agent, turn.body)
-        known = find_by_key(self._store, key, turn.agent)
+        key, known = find_stored(self._store, turn.key, turn.owner, turn.agent, turn.body)
         return key, self._store.lineage(known.root_id) if known else ()
 
     def window(self, model: str) -> int:

@@ -92,28 +92,31 @@ def key_in(query: bytes) -> dict[str, str]:
     return {"x-goog-api-key": found[0]} if found[0] else {}
 
 
-def derive_stored_key(store: Store, key: str, owner: str, source: str, body: bytes) -> str:
-    """Return the key under which a conversation is in the store.
+def find_stored(
+    store: Store, key: str, owner: str, source: str, body: bytes
+) -> tuple[str, SessionInfo | None]:
+    """Return the key under which a conversation is in the store, and where it goes on; None if it
+    is not there yet.
 
     One from before, whose key has no owner, goes to the first one whose request holds all of it:
     that reveals nothing. From then on nobody else reaches it.
     """
     plain = key.removesuffix(f"@{owner}") if owner else key
-    if owner and store.by_source(source, key) is not None:
-        return key
+    if owner and (known := find_by_key(store, key, source)) is not None:
+        return key, known
     known = find_by_key(store, plain, source)
     if known is None:
-        return key
+        return key, None
     notes = (frame_of(one).get("notes", {}) for one in store.lineage(known.root_id))
     taken_by = next((one[_OWNER] for one in notes if _OWNER in one), "")
     if taken_by == owner:
-        return plain
+        return plain, known
     if taken_by or not _has_all(body, store, known):
-        return key if owner else f"{plain}@"
+        other = key if owner else f"{plain}@"
+        return other, find_by_key(store, other, source)
     frame = frame_of(known)
     noted = {**frame.get("notes", {}), _OWNER: owner}
-    store.change(known.id, frame=dump_bytes({**frame, "notes": noted}))
-    return plain
+    return plain, store.change(known.id, frame=dump_bytes({**frame, "notes": noted}))
 
 
 def _has_all(body: bytes, store: Store, known: SessionInfo) -> bool:

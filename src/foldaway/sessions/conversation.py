@@ -144,9 +144,9 @@ class StoredConversation:
         return self.place.known or self._begin(self.place.first_dialect)
 
     def _begin(self, dialect: str, **facts: Any) -> SessionInfo:
-        self.place.begin(dialect, facts)
-        self.is_stale = True
-        self.fresh()
+        made = self.place.begin(dialect, facts)
+        with self.unsettled():
+            self.load(made)
         return self.row
 
     def begin_with(self, dialect: str) -> None:
@@ -183,7 +183,6 @@ class StoredConversation:
         if not self.is_there():
             return False
         with self.passing():
-            self.fresh()
             self.catch_up()
         return True
 
@@ -434,17 +433,18 @@ class StoredConversation:
         """Take up what another handle or process did since."""
         now = self.store.newest_leaf(self.row.id)
         known = (self.row.id, self.row.view, self.compressor.length)
-        if (now.id, now.view, now.length) != known:
-            self.load()
+        if self.is_stale or (now.id, now.view, now.length) != known:
+            with self.unsettled():
+                self.load(now)
         else:
             self.place.known = now
         self.compressor.about.goal = self.row.goal
 
-    def load(self) -> None:
-        """Take up what the store holds."""
+    def load(self, found: SessionInfo | None = None) -> None:
+        """Take up what the store holds, as it was just `found`."""
         store, was = self.store, self.row
         # somebody may have rotated it, or did so here and was cut off before the answer
-        self.place.known = info = store.newest_leaf(was.id)
+        self.place.known = info = found or store.newest_leaf(was.id)
         rows = deque(store.read(info.id) if info.length else ())
         kept = store.view(info.id) if info.view else None
         engine = self.settings.compressor(info.model, info.dialect)

@@ -165,9 +165,9 @@ class Follower:
         dialect = given.dialect or self._of.place.dialect or load(list(given.items)).dialect
         if self._of.place.known is None:
             self._settle_results()
+        else:
+            self._of.catch_up()
         self._of.begin_with(dialect)
-        self._of.fresh()
-        self._of.catch_up()
         if usage is not None and not isinstance(usage, int):
             self._of.used(usage)
         begun = self._of.retry(lambda: self._take_list(given, is_sent=is_sent))

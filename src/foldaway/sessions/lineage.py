@@ -121,7 +121,6 @@ class Descendants:
         place = self._of.place
         known = find_by_key(place.store, key, place.source)
         if known is None and place.known is not None:
-            self._of.fresh()
             self._of.catch_up()
             was = self._of.row.id
             new = replace(self._of.like(), source=place.source, source_id=key)

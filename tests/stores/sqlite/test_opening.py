@@ -343,3 +343,10 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, read_only: bool
     with pytest.raises(StoreUnavailable, match="a file, and no store"):
         open_store(path, read_only=read_only)
     assert path.read_text() == "mine"
+
+
+def test_a_statement_is_not_planned_again_for_each_value(tmp_path: Path) -> None:
+    """The plan of a lookup does not depend on what is looked for."""
+    filled(tmp_path / "one.db")
+    with closing(connect(str(tmp_path / "one.db"))) as connection:
+        assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1)
