@@ -495,10 +495,10 @@ def _headline(reports: Sequence[Report], arrow: str) -> str:
 
 def _show_records(picture: Picture, source: Input, reports: Sequence[Report]) -> None:
     rows: list[tuple[tuple[str, str], str]] = []
-    for record, report in list(zip(source.records, reports, strict=True))[:SHOWN_RECORDS]:
+    for number, report in enumerate(reports[:SHOWN_RECORDS]):
         why = f"; nothing changed ({report.reason})" if report.status == "unchanged" else ""
         line = f"{_headline([report], picture.arrow)}{why}"
-        rows.append(((record.name or f"line {record.line}", "dim"), line))
+        rows.append(((source.place(number).removesuffix(": "), "dim"), line))
     picture.table("Ww", rows)
     picture.more(len(reports), SHOWN_RECORDS)
 
