@@ -25,12 +25,16 @@ from typing import Any, NamedTuple
 
 import click
 import pytest
+from msgspec import Struct
 from tests.testing.rows import each_row
 
-from foldaway import errors
+from foldaway import Report, errors
 from foldaway.cli import foldaway as GROUP  # noqa: N812 - a constant of this file
 from foldaway.cli import run
 from foldaway.config.sections import SECTIONS
+from foldaway.sessions import Hit, ViewRow
+from foldaway.sessions.exporting import Exported
+from foldaway.usage import RequestRow, RequestTotals, SessionDetails
 
 ROOT = Path(__file__).resolve().parent.parent
 MAKE_DOCS = runpy.run_path(str(ROOT / "docs" / "make_docs.py"))
@@ -402,6 +406,24 @@ def test_the_page_of_errors_has_every_error_with_its_attributes() -> None:
     assert set(rows) == {name for name, kind in kinds.items() if "__init__" in vars(kind)}
     for name, cell in rows.items():
         assert set(re.findall(r"`(\w+)`", cell)) <= set(signature(kinds[name]).parameters), name
+
+
+PRINTED: dict[tuple[str, str], tuple[type[Struct], ...]] = {
+    ("cli/keep.md", "### sessions show"): (SessionDetails, ViewRow, RequestRow, RequestTotals),
+    ("cli/keep.md", "### sessions export"): (Exported,),
+    ("cli/keep.md", "## search"): (Hit,),
+    ("compaction.md", "## The report"): (Report,),
+}
+"""What commands print for programs, and where it is described."""
+
+
+def test_every_field_that_is_printed_for_programs_is_described() -> None:
+    """By its name; `data` of an export is what is written."""
+    for (page, heading), kinds in PRINTED.items():
+        section = (ROOT / "docs" / page).read_text().partition(f"\n{heading}\n")[2]
+        named = set(re.findall(r"`(\w+)`", section.partition("\n#")[0])) | {"data"}
+        found = {name for kind in kinds for name in kind.__struct_fields__}
+        assert found - named == set(), (page, heading)
 
 
 @pytest.fixture

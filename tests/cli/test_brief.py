@@ -44,9 +44,7 @@ def test_programs_get_one_object_for_each_session(foldaway: Any, tmp_path: Path)
         shutil.copy(DATA / name, folder / name)
     (folder / "notes.json").write_text("{}")
     rows = foldaway("brief", "--json", folder, "--tokens", 300).reports
-    assert [set(row) for row in rows] == [
-        {"file", "record", "line", "text", "tokens", "messages"}
-    ] * 2
+    assert [set(row) for row in rows] == [{"file", "record", "text", "tokens", "messages"}] * 2
     assert all(0 < row["tokens"] <= 300 for row in rows)
     seen = foldaway("brief", folder)
     assert "# codex 019d-0001\n" in seen.text

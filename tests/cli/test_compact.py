@@ -250,6 +250,26 @@ def test_what_cannot_be_made_smaller_comes_out_as_it_was(
     assert sorted(tmp_path.iterdir()) == [out, path]
 
 
+def test_what_is_only_repaired_is_not_called_unchanged(
+    foldaway: Any, put: Any, tmp_path: Path
+) -> None:
+    """The output is not the input then."""
+    path, out = put("short.json", [{"role": "user", "content": "\ud800 x"}]), tmp_path / "out.json"
+    text = foldaway("compact", path, "-o", out).text
+    assert "only repaired (nothing to compact): " in text
+    assert "nothing changed" not in text
+    assert out.read_bytes() != path.read_bytes()
+
+
+def test_a_missed_target_is_said_once(foldaway: Any, long: Path, tmp_path: Path) -> None:
+    """Whether something was compacted or not."""
+    out = tmp_path / "out.json"
+    for path in (long, out):
+        text = foldaway("compact", path, "-o", out, "--target-tokens", 10).text
+        notes = ("tokens were asked for", "is not reached")
+        assert sum(text.count(note) for note in notes) == 1
+
+
 def test_a_broken_list_is_mended_first_and_undone_whole(
     foldaway: Any, put: Any, tmp_path: Path
 ) -> None:

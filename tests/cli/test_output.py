@@ -152,6 +152,15 @@ def test_a_collection_reports_record_and_line(foldaway: Any, put: Any) -> None:
     assert found["path"].startswith("$.messages[1]")
 
 
+def test_a_list_reports_records_without_a_line(foldaway: Any, put: Any) -> None:
+    """A transcript of a JSON list has no line: the record is named instead, to people too."""
+    path = put("s.json", [{"messages": json.loads(text)} for text in (MENDED, ORPHAN)])
+    (found,) = foldaway("check", "--json", path).reports[0]["violations"]
+    assert (found["record"], "line" in found) == (1, False)
+    assert "record 1 #1" in foldaway("check", path).text
+    assert "record 1: " in foldaway("inspect", path).text
+
+
 def test_a_single_transcript_reports_no_record(foldaway: Any, put: Any) -> None:
     """Where there is one transcript only, `record` and `line` are left out."""
     (report,) = foldaway("check", "--json", put("b.json", ORPHAN)).reports

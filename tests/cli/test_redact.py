@@ -240,7 +240,8 @@ def test_a_kind_that_does_not_exist_is_refused(foldaway: Any, tmp_path: Path) ->
     seen = foldaway("redact", "-", "--keep", "emial", "-o", tmp_path / "out", stdin=TEXT.encode())
     assert (seen.code, seen.out) == (2, b"")
     assert "unknown kind of secret 'emial'; known: email, " in seen.err
-    assert "github-token" in seen.err
+    assert seen.err.endswith(" more\n")
+    assert len(seen.err) < 500
     assert list(tmp_path.iterdir()) == []
 
 

@@ -103,6 +103,8 @@ def test_show_sets_compactions_beside_cache_misses(
     totals = told["totals"]
     assert (totals["cache_misses"], totals["misses_after_compaction"]) == (1, 1)
     assert (totals["cost"], totals["cache_hit_rate"]) == (0.04, 0.35)
+    sums = [name for name in totals if name.endswith("_tokens")]
+    assert sums == [f"{kind}_tokens" for kind in ("input", "output", "cache_read", "cache_write")]
     (step,) = told["steps"]
     assert (step["number"], step["current"], step["reason"]) == (1, True, "compaction")
     assert step["tokens_after"] < step["tokens_before"]

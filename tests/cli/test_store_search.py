@@ -70,6 +70,14 @@ def test_what_lacks_half_of_the_words_is_not_offered(foldaway: Any, put: Any) ->
     assert foldaway("search", "giraffe refused connection").text.count("without giraffe") == 1
 
 
+def test_a_phrase_is_a_phrase_if_the_shell_leaves_its_quotes(foldaway: Any, talked: str) -> None:
+    """Then nothing else is tried. Behind -- a query may begin with what it must not find."""
+    assert foldaway("search", "Question on").text.startswith("No exact match")
+    assert foldaway("search", '"Question on"').code == 1
+    assert foldaway("search", "--", "-giraffe").code == 0
+    assert "put -- before it" in " ".join(foldaway("search", "--help").text.split())
+
+
 def test_filters_narrow_the_search(foldaway: Any, put: Any, talked: str) -> None:
     """Role, source, session, day; a session that is not there is refused."""
     other = [{"role": "assistant", "content": "module_7.py is fine"}]

@@ -104,6 +104,11 @@ def test_tools_are_declared_in_every_wire_format_there_is_and_in_no_other() -> N
         tools_in("nonsense", TOOLS)
 
 
+def test_an_unknown_tool_is_named_and_no_list_of_tools_is_too_short() -> None:
+    """A session has more of them than the engine, and a chat more than a session."""
+    assert Session().call("foo", {}) == "no tool 'foo'; call one of the tools of this request"
+
+
 def test_a_recall_without_a_reference_may_be_called_again() -> None:
     """The sentence says with what."""
     for arguments in ({}, {"ref": ""}, {"ref": None}):

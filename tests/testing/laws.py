@@ -178,14 +178,17 @@ def _references(
 
 
 def _live_ask(was: Transcript, now: Transcript) -> list[str]:
+    """Of what users wrote the newest is last, but for what stood behind it."""
     ask = latest_ask(was.messages)
     if ask is None:
         return []
-    last = latest_ask(now.messages)
-    if last is None:
+    behind = [own_parts(one) for one in was.messages[was.messages.index(ask) + 1 :]]
+    said = [own_parts(one) for one in reversed(now.messages) if one.role == "user"]
+    left = [own for own in said if own and own not in behind]
+    if not left:
         return ["no message of the user is left"]
-    if own_parts(last) != own_parts(ask):
-        return [f"the latest ask was {own_parts(ask)!r:.200}, now it is {own_parts(last)!r:.200}"]
+    if left[0] != own_parts(ask):
+        return [f"the latest ask was {own_parts(ask)!r:.200}, now it is {left[0]!r:.200}"]
     return []
 
 

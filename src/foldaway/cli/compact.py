@@ -122,7 +122,8 @@ def compact(context: click.Context, file: str, **given: Any) -> int:
 
     Of a file, the originals are written to OUT.originals.jsonl before OUT. If OUT is standard
     output, there are references only with --originals. What breaks the provider's rules is
-    repaired first, or refused with exit code 2. If nothing can be saved, OUT is a copy of FILE.
+    repaired first, or refused with exit code 2. If nothing can be saved, OUT is FILE as it
+    is, or as it was repaired.
 
     A session is compacted in its store, the newest of its lineage, and its log stays as it is;
     with -o or --preview it stays as it was, and a smaller copy is written or shown.
@@ -448,7 +449,7 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
         _show_files(picture, reports, asked)
     elif not source.holds_many:
         detail = reports[0].detail.replace(FOLD_MORE, _FOLD_MORE)
-        picture.line(f"  nothing changed ({reports[0].reason}): {detail}")
+        picture.line(f"  {_reason(reports[0])}: {detail}")
     fixed = sum(
         one.tokens_after
         for record in records
@@ -497,12 +498,17 @@ def _headline(reports: Sequence[Report], arrow: str) -> str:
     return f"{was} {arrow} {now} ({saving(tokens, left)})"
 
 
+def _reason(report: Report) -> str:
+    """Return why a transcript was not compacted, after what was done to it instead."""
+    return f"{'only repaired' if report.repaired else 'nothing changed'} ({report.reason})"
+
+
 def _show_records(picture: Picture, source: Input, reports: Sequence[Report]) -> None:
     rows: list[tuple[tuple[str, str], str]] = []
-    for record, report in list(zip(source.records, reports, strict=True))[:SHOWN_RECORDS]:
-        why = f"; nothing changed ({report.reason})" if report.status == "unchanged" else ""
+    for number, report in enumerate(reports[:SHOWN_RECORDS]):
+        why = f"; {_reason(report)}" if report.status == "unchanged" else ""
         line = f"{_headline([report], picture.arrow)}{why}"
-        rows.append(((record.name or f"line {record.line}", "dim"), line))
+        rows.append(((source.place(number).removesuffix(": "), "dim"), line))
     picture.table("Ww", rows)
     picture.more(len(reports), SHOWN_RECORDS)
 
@@ -564,5 +570,6 @@ def _notes(report: Report) -> Iterator[str]:
             f"{report.tokens_after:,} tokens do not fit the window of "
             f"{report.effective_window:,}; {report.floor_tokens:,} cannot be folded"
         )
-    if report.target_tokens is not None and report.tokens_after > report.target_tokens:
-        yield f"the target of {report.target_tokens:,} is not reached: {report.tokens_after:,}"
+    target = report.target_tokens
+    if report.status == "unchanged" and target is not None and report.tokens_after > target:
+        yield f"the target of {target:,} is not reached: {report.tokens_after:,}"

@@ -158,8 +158,8 @@ class Input(Struct, frozen=True):
 
     def place(self, number: int) -> str:
         """Return how a transcript is called before what is said of it, "" if it is the only one."""
-        record = self.records[number]
-        return f"{record.name or f'line {record.line}'}: " if self.holds_many else ""
+        name = self.records[number].name or place_of(self, number).name
+        return f"{name}: " if name else ""
 
     def write(self, output: str, text: bytes) -> None:
         """Write what was made of the file; a packed file that did not change keeps its bytes."""
@@ -185,10 +185,19 @@ def refuse_contradiction(provider: str | None, dialect: str | None) -> None:
 
 
 class RecordPlace(Struct, frozen=True):
-    """Which transcript of a file with several: `record` counts from 0, `line` from 1."""
+    """Which transcript of a file with several: `record` counts from 0, and in JSON lines `line`
+    from 1.
+    """
 
     record: int | UnsetType = UNSET
     line: int | UnsetType = UNSET
+
+    @property
+    def name(self) -> str:
+        """The place for people, "" if it is unset."""
+        if self.line is not UNSET:
+            return f"line {self.line}"
+        return "" if self.record is UNSET else f"record {self.record}"
 
 
 def row_of(given: Input, record: int) -> dict[str, object]:
@@ -198,7 +207,9 @@ def row_of(given: Input, record: int) -> dict[str, object]:
 
 def place_of(given: Input, record: int) -> RecordPlace:
     """Return which transcript of the file is meant; unset if it contains only one."""
-    return RecordPlace(record, given.records[record].line) if given.holds_many else RecordPlace()
+    if not given.holds_many:
+        return RecordPlace()
+    return RecordPlace(record, given.records[record].line or UNSET)
 
 
 class Located(Struct, Generic[Found], frozen=True):
@@ -210,9 +221,8 @@ class Located(Struct, Generic[Found], frozen=True):
     @property
     def where(self) -> str:
         """The place of its message in the file, for people."""
-        index, line = self.value.index, self.place.line
-        message = f"#{index}" if index >= 0 else "request"
-        return message if isinstance(line, UnsetType) else f"line {line} {message}"
+        message = f"#{self.value.index}" if self.value.index >= 0 else "request"
+        return f"{self.place.name} {message}".lstrip()
 
     def row(self) -> dict[str, object]:
         """Return it as it is printed for programs."""

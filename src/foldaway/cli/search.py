@@ -54,11 +54,12 @@ def search(
 ) -> int:
     """Find a text in all past sessions, or in a file of originals.
 
-    Words, "phrases", prefix*, literal file names and codes, -without; any text is a query. Quoted
-    words are searched as a phrase, then as single words; each hit names those it lacks. Messages
-    that compactions folded are found too. The best place of each lineage is printed, with the
-    messages around it. With --originals the search is in what `foldaway compact` folded or rewrote,
-    the newest places first, ignoring case. The exit code is 1 if nothing is found.
+    Words, "phrases", prefix*, literal file names and codes, -without; any text is a query. If it
+    begins with -, put -- before it. Quoted words are searched as a phrase, then as single words;
+    each hit names those it lacks; with quotes inside the quotes only as a phrase. Messages that
+    compactions folded are found too. The best place of each lineage is printed, with the messages
+    around it. With --originals the search is in what `foldaway compact` folded or rewrote, the
+    newest places first, ignoring case. The exit code is 1 if nothing is found.
 
     \b
     foldaway search timeout

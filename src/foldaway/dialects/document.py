@@ -37,12 +37,12 @@ _LOOKED_AT = 64
 class Record(Struct, frozen=True):
     """One transcript of a document, beside the bytes that it came from.
 
-    `line` is its first line in the file (1-based); `source` is its own slice.
+    `line` is its line in a file of JSON lines, from 1, otherwise 0; `source` is its own slice.
     """
 
     transcript: Transcript
     source: bytes
-    line: int = 1
+    line: int = 0
     name: str = ""
     """What it is called if it has no line: a session has an agent and an id."""
     model: str = ""
@@ -98,7 +98,7 @@ class Document(Struct, frozen=True):
         """
         is_one = len(sessions) == 1
         records: list[Record] = []
-        for number, (transcript, name, model) in enumerate(sessions, 1):
+        for transcript, name, model in sessions:
             value: Any = dump_value(transcript)
             if not is_one and transcript.frame.body is None:
                 value = {dialect_named(transcript.dialect).list_key: value}
@@ -109,7 +109,7 @@ class Document(Struct, frozen=True):
                     replace(one, origin=origins[at]) for at, one in enumerate(loaded.messages)
                 ]
                 loaded = replace(loaded, messages=tuple(messages))
-            records.append(Record(loaded, dump_json(value), number, "" if is_one else name, model))
+            records.append(Record(loaded, dump_json(value), 0, "" if is_one else name, model))
         source = b"\n".join(record.source for record in records) + b"\n"
         return cls("value" if is_one else "record lines", tuple(records), source, tuple(warnings))
 
@@ -240,7 +240,7 @@ def _not_an_object(value: Any, line: int) -> NotReadable:
     )
 
 
-def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int = 1) -> Record:
+def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int = 0) -> Record:
     try:
         return Record(load_parsed(value, dialect=dialect), text, line)
     except NotReadable as error:

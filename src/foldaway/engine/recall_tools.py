@@ -136,7 +136,7 @@ def answer_tool(
         if not lines and search is not None:
             lines += search(text)
         return "\n".join(lines) or "nothing that was folded or shortened has that text or its words"
-    return f"no tool {name!r}; there are foldaway_recall and foldaway_search"
+    return f"no tool {name!r}; call one of the tools of this request"
 
 
 class AnswerPage(Struct, frozen=True):

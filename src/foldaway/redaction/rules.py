@@ -204,28 +204,24 @@ def _unusable(rule: SecretRule, field: str, value: object, wanted: str) -> Inval
     return InvalidSetting(f"{place}: {field}", value, wanted)
 
 
-_NAMED_RULES = 20
-"""Of seven hundred, how many an error lists: four lines of a terminal."""
+_MOST_NAMED = 20
+"""Of seven hundred rules or kinds, how many an error lists: four lines of a terminal."""
 
 
 def check_names(wanted: Collection[str], rules: Sequence[SecretRule]) -> None:
     """Raise `UnknownName` for the name of a rule that does not exist; similar ones come first."""
-    check_known("rule", wanted, {rule.name for rule in rules} if wanted else (), most=_NAMED_RULES)
+    check_known("rule", wanted, {rule.name for rule in rules} if wanted else ())
 
 
-def check_known(
-    what: str, wanted: Collection[str], known: Collection[str], most: int | None = None
-) -> None:
-    """Raise `UnknownName` for a name that is not among the known; similar ones come first, at
-    most `most` in all if that is given.
-    """
+def check_known(what: str, wanted: Collection[str], known: Collection[str]) -> None:
+    """Raise `UnknownName` for a name that is not among the known; similar ones come first."""
     for name in sorted(set(wanted).difference(known), key=str):
         from difflib import get_close_matches
 
         near = get_close_matches(str(name), sorted(known), n=5)
         found = (*near, *sorted(set(known).difference(near)))
-        if most is not None and len(found) > most:
-            found = (*found[:most], f"and {len(found) - most:,} more")
+        if len(found) > _MOST_NAMED:
+            found = (*found[:_MOST_NAMED], f"and {len(found) - _MOST_NAMED:,} more")
         raise UnknownName(what, str(name), found)
 
 

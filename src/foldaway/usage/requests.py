@@ -41,6 +41,7 @@ class RequestTotals(Struct, frozen=True, kw_only=True):
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
+    cache_write_tokens: int
     cache_hit_rate: float
     """The share of the input that came out of the cache."""
     cache_misses: int
@@ -60,6 +61,7 @@ class RequestTotals(Struct, frozen=True, kw_only=True):
             input_tokens=whole.input_tokens,
             output_tokens=whole.output_tokens,
             cache_read_tokens=whole.cache_read_tokens,
+            cache_write_tokens=whole.cache_write_tokens,
             cache_hit_rate=round(whole.hit_rate, 4),
             cache_misses=sum(turn.cache_miss for turn in turns),
             misses_after_compaction=sum(turn.cache_miss and turn.compacted for turn in turns),
