@@ -389,7 +389,8 @@ def tried(
     faults = 0
     for name in names:
         for kind in kinds or TABLE.trials:
-            if reason := TABLE.agents[name].skips.get(kind):
+            known = TABLE.agents.get(name)
+            if reason := known.skips.get(kind) if known else "is in no trial":
                 print(f"| {name} | {kind} |" + " |" * len(COLUMNS) + f" {reason} |", flush=True)
                 continue
             folder = keep / f"{name}-{kind}" if keep else Path(tempfile.mkdtemp())
