@@ -23,6 +23,7 @@ from foldaway.caching import (
 )
 from foldaway.compaction import message_tokens
 from foldaway.dialects import load, repair
+from foldaway.errors import InvalidSetting
 from foldaway.facts import summary_body
 from foldaway.reduction import Reduced, Truncation, reduce_on_arrival, render_result
 from foldaway.transcript import (
@@ -220,4 +221,5 @@ def strip_summary(message: Any) -> str:
 
 
 def _read(messages: Sequence[Any]) -> tuple[Message, ...]:
+    InvalidSetting.check_type("messages", messages, Sequence, "a list; of a request give its list")
     return load(list(messages)).messages if messages else ()

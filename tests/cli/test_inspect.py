@@ -117,6 +117,15 @@ def test_pressure_is_held_against_the_threshold(
     assert words in foldaway("inspect", path, *arguments).text
 
 
+def test_what_is_early_is_said_as_plan_says_it(foldaway: Any, put: Any) -> None:
+    """Both ask the same decision."""
+    words = " ".join(f"word{n}" for n in range(4_000))
+    path = put("s.json", [{"role": "user", "content": f"{n} {words}"} for n in range(5)])
+    (row,) = foldaway("inspect", "--json", path, "--context-length", 200_000).reports
+    assert row["urgency"] == "early"
+    assert "`foldaway plan` says" in foldaway("inspect", path, "--context-length", 200_000).text
+
+
 def test_the_picture_has_no_words_of_anybody(foldaway: Any, put: Any) -> None:
     """Bars, places, roles and tools; what was said stays unsaid."""
     seen = foldaway("inspect", put("s.json", session()))

@@ -9,7 +9,7 @@ from tests.testing.rows import each_row
 
 from foldaway import Model, Options, Policy, Session, SessionOptions
 from foldaway.errors import InvalidSetting
-from foldaway.pure import Prices
+from foldaway.pure import Prices, estimate_tokens, select_tail
 from foldaway.redaction import RedactionPolicy
 from foldaway.reduction import Truncation
 from foldaway.sessions import Hooks, Retention
@@ -50,3 +50,12 @@ def test_what_is_missing_or_too_much_stays_an_error_of_python() -> None:
         kinds[0](0.5)
     with pytest.raises(TypeError):
         kinds[1](input=1.0)
+
+
+def test_a_request_is_not_counted_as_if_it_were_a_list() -> None:
+    """Its fields are no messages: the list in it is what is meant."""
+    request: Any = {"model": "m", "messages": [{"role": "user", "content": "word " * 900}]}
+    for ask in (estimate_tokens, lambda one: select_tail(one, 100)):
+        with pytest.raises(InvalidSetting, match="of a request give its list"):
+            ask(request)
+    assert estimate_tokens(request["messages"]) > 800

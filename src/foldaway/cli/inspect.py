@@ -149,6 +149,8 @@ def _verdict(found: Inspection) -> str:
         return "compaction is urgent"
     if found.urgency == "soft":
         return "compaction is due"
+    if found.urgency == "early":
+        return "early, and `foldaway plan` says whether it pays"
     return "compaction will soon be due" if found.warning else "no need for compaction"
 
 

@@ -165,7 +165,11 @@ def _token_rows(found: PlanResult) -> list[tuple[str, str, str]]:
             f"compacted from {situation.early_tokens:,}{pays}, urgent from "
             f"{situation.hard_tokens:,}",
         ),
-        ("tokens after", f"{situation.tokens_after:,}", f"{share:.0%} less"),
+        (
+            "tokens after",
+            f"{situation.tokens_after:,}",
+            f"{share:.0%} less, as a gateway or session compacts",
+        ),
         (
             "cached now",
             f"{situation.cached_tokens:,}",
