@@ -16,6 +16,7 @@ import asyncio
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -153,6 +154,9 @@ def main() -> int:
     if given.program:
         return run_programs(given.names, given.keep) * given.check
     for name in given.names or FRAMEWORKS:
+        if not starts(wanted := FRAMEWORKS[name].python or sys.executable):
+            print(f"| {name} | skipped: {wanted} does not start here |", flush=True)
+            continue
         for release in given.release or ["newest", "oldest"]:
             for wire in given.wire or FRAMEWORKS[name].wires:
                 for strategy in given.strategy or ["foldaway"]:
@@ -161,6 +165,15 @@ def main() -> int:
                     print(row_of(rows[-1]), flush=True)
     is_wrong = any(one.strategy == "foldaway" and not one.is_right for one in rows)
     return int(given.check and is_wrong)
+
+
+def starts(python: str) -> bool:
+    """Return whether a Python is here; pyenv has a command that only says that it is not."""
+    found = shutil.which(python)
+    return (
+        found is not None
+        and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode
+    )
 
 
 def run_programs(names: list[str], keep: Path | None) -> int:
