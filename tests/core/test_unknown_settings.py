@@ -52,6 +52,17 @@ def test_what_is_missing_or_too_much_stays_an_error_of_python() -> None:
         kinds[1](input=1.0)
 
 
+def test_a_number_of_another_type_is_refused_by_name() -> None:
+    """Not by an error of Python in the middle of the work."""
+    for wrong in ("x", None, 1.5, True):
+        with pytest.raises(InvalidSetting, match="target_tokens"):
+            TrajectoryPolicy(target_tokens=wrong)  # pyright: ignore[reportArgumentType]
+    session = Session()
+    session.append({"role": "user", "content": "hi"})
+    with pytest.raises(InvalidSetting, match="at is 'x'"):
+        session.branch("x")  # pyright: ignore[reportArgumentType]
+
+
 def test_a_request_is_not_counted_as_if_it_were_a_list() -> None:
     """Its fields are no messages: the list in it is what is meant."""
     request: Any = {"model": "m", "messages": [{"role": "user", "content": "word " * 900}]}

@@ -267,7 +267,7 @@ def test_words_about_tags_are_no_nesting():
 @each_row("field", ["target_tokens", "summary_tokens", "keep_last", "max_turns"])
 def test_a_setting_out_of_range_is_refused(field: str):
     """The error names the setting and what it must be."""
-    with pytest.raises(InvalidSetting, match=f"{field} is -1; it must be at least"):
+    with pytest.raises(InvalidSetting, match=f"{field} is -1; it must be a whole number, at least"):
         TrajectoryPolicy(**{"target_tokens": 900, field: -1})
 
 

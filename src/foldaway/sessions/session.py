@@ -436,6 +436,7 @@ class Session:
         for work in the background: in no list, found by no key and no search, never the current
         session, and the hooks, so memory too, hear nothing of it.
         """
+        InvalidSetting.check_type("at", at, int | None, "a number of messages")
         made = self._parts.lineage.branch(at, of=of, title=title, key=key, hidden=hidden)
         if not hidden:
             return self._handle(made.id)

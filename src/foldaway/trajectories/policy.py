@@ -113,8 +113,9 @@ class RequestLimits(Struct, frozen=True, kw_only=True):
 
 def _check_least(settings: Struct, least: Mapping[str, int]) -> None:
     for name, number in least.items():
-        if getattr(settings, name) < number:
-            raise InvalidSetting(name, getattr(settings, name), f"at least {number}")
+        given = getattr(settings, name)
+        if type(given) is not int or given < number:
+            raise InvalidSetting(name, given, f"a whole number, at least {number}")
 
 
 class Metrics(Struct, frozen=True, kw_only=True):
