@@ -102,6 +102,10 @@ class NotWritable(FoldawayError):
         super().__init__(f"{name}: {what}; {remedy}")
 
 
+_MOST_NAMED = 20
+"""Of hundreds of names, how many an error lists: four lines of a terminal."""
+
+
 class UnknownName(FoldawayError):
     """A name that is not one of the known ones."""
 
@@ -110,7 +114,9 @@ class UnknownName(FoldawayError):
         self.name = name
         self.known = tuple(known)
         shown = repr(name) if isinstance(name, str) else f"of type {type(name).__name__}"
-        super().__init__(f"unknown {kind} {shown}; known: {', '.join(self.known)}")
+        left = len(self.known) - _MOST_NAMED
+        named = ", ".join(self.known[:_MOST_NAMED]) + (f", and {left:,} more" if left > 0 else "")
+        super().__init__(f"unknown {kind} {shown}; known: {named}")
 
 
 class WrongDialect(FoldawayError):

@@ -70,3 +70,17 @@ def test_many_secrets_cost_in_proportion(
     """Four times as many take no more than some four times as long."""
     text = piece * (20_000 // len(piece))
     assert_proportion(partial(REDACTOR, text), partial(REDACTOR, text * 4), times=8, plus=0.05)
+
+
+def test_values_behind_a_block_that_cost_too_much_are_hidden_with_it() -> None:
+    """Their kind is in the block: nothing else says that they are secret."""
+    manifest = (
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: app\nstringData:\n"
+        "  first: sunshine\n  second: 5432\ntype: Opaque\n"
+    )
+    token = "M0XvqZjxTW3xvboSRt5Mh3dAwVtRMflhbmuaptt0Azn0DNRUQxA71p2Td8VKqxryo1nIj7BRd03Q2ybv"
+    between = f'","see xai-{token} hereAIK_PLATFORM_","@/","'
+    text = f"{manifest}{between}{manifest}" * 1_400
+    hidden = REDACTOR(text)
+    assert "sunshine" not in hidden
+    assert REDACTOR(hidden) == hidden

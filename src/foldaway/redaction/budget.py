@@ -61,6 +61,11 @@ class SearchBudget:
         """How many bytes could be hidden without another line having been too much."""
         return min(self._account.slack, self._line.slack)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the text has cost too much, so that the rest of it is hidden in blocks."""
+        return self._account.is_empty
+
     def spent(self, at: int, read: int = 0) -> bool:
         """Count one failed try at `at` that read so many bytes; whether it was one too many."""
         cost = 1 + read // 64

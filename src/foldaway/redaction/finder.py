@@ -29,7 +29,7 @@ from foldaway.redaction.keys import (
     key_object,
     key_tail,
 )
-from foldaway.redaction.matchers import Matcher, RuleMatcher, is_within_word, match_key
+from foldaway.redaction.matchers import REACH, Matcher, RuleMatcher, is_within_word, match_key
 from foldaway.redaction.matching import Automaton, Hit, Range
 from foldaway.redaction.near import find_paired_ids, find_repeats
 from foldaway.redaction.policy import DEFAULT_KEY, RedactionPolicy, SecretRule
@@ -179,6 +179,9 @@ class Finder:
         blanked = b"\x00" in data
         tries, words = self._tries, self._words
         for number, start, end in hits:
+            if start < covered < start + REACH and budget.is_empty:
+                found.append(budget.line(covered))  # what is named in a block may stand behind it
+                covered = found[-1].end
             if start < covered or (words[number] and is_within_word(data, start)):
                 continue
             for one in tries[number]:

@@ -204,10 +204,6 @@ def _unusable(rule: SecretRule, field: str, value: object, wanted: str) -> Inval
     return InvalidSetting(f"{place}: {field}", value, wanted)
 
 
-_MOST_NAMED = 20
-"""Of seven hundred rules or kinds, how many an error lists: four lines of a terminal."""
-
-
 def check_names(wanted: Collection[str], rules: Sequence[SecretRule]) -> None:
     """Raise `UnknownName` for the name of a rule that does not exist; similar ones come first."""
     check_known("rule", wanted, {rule.name for rule in rules} if wanted else ())
@@ -220,8 +216,6 @@ def check_known(what: str, wanted: Collection[str], known: Collection[str]) -> N
 
         near = get_close_matches(str(name), sorted(known), n=5)
         found = (*near, *sorted(set(known).difference(near)))
-        if len(found) > _MOST_NAMED:
-            found = (*found[:_MOST_NAMED], f"and {len(found) - _MOST_NAMED:,} more")
         raise UnknownName(what, str(name), found)
 
 
