@@ -96,9 +96,11 @@ class Responses(Chat):
         return client.responses.create(**self.request(listed))
 
     def stream(self, client: Any, listed: list[Any]) -> Any:
-        for event in client.responses.create(**self.request(listed), stream=True):
-            if event.type == "response.completed":
-                return event.response
+        # one that is left to the collector closes itself in the middle of a request, and waits for it
+        with client.responses.create(**self.request(listed), stream=True) as events:
+            for event in events:
+                if event.type == "response.completed":
+                    return event.response
         raise AssertionError(f"no answer in the stream, which ended with {event!r:.300}")
 
     def taken(self, answer: Any, listed: list[Any]) -> tuple[str, list[Any]]:
