@@ -96,7 +96,7 @@ class Responses(Chat):
         return client.responses.create(**self.request(listed))
 
     def stream(self, client: Any, listed: list[Any]) -> Any:
-        # one that is left to the collector closes itself in the middle of a request, and waits for it
+        # one that is left to the collector closes itself within a request, and waits for its lock
         with client.responses.create(**self.request(listed), stream=True) as events:
             for event in events:
                 if event.type == "response.completed":
