@@ -232,3 +232,18 @@ def test_rules_come_the_strongest_last(ledger_of: Callable[..., Ledger]) -> None
     worths = [fact.worth for fact in ledger.constraints.values()]
     assert worths == sorted(worths)
     assert list(ledger.constraints)[-1] == "Never touch db/schema.sql."
+
+
+def test_a_summary_of_a_host_between_two_requests_is_not_quoted(
+    ledger_of: Callable[..., Ledger],
+) -> None:
+    """The user did not write it; what is short may be their own words in such a frame."""
+    told = "This session is being continued from a previous conversation that ran out of context. "
+    told += (
+        "The summary below covers the earlier portion.\n\nAnalysis:\n" + "We looked at it. " * 40
+    )
+    ledger = ledger_of(
+        user("Repair the parser."), assistant("Done."), user(told), assistant("Fine.")
+    )
+    assert not any("Analysis" in ask.fact.text for ask in ledger.asks)
+    assert any("Repair the parser" in ask.fact.text for ask in ledger.asks)
