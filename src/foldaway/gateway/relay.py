@@ -192,8 +192,10 @@ class Relay:
         if turn.sign is None or not self._options.answers_compactions:
             return None
         try:
-            answering = build_own_answer(self._conversations, route, turn)
             seconds = _PATIENCE * self._options.deadline(size)
+            if self._behind:  # the request before may still be being taken down
+                await asyncio.wait(tuple(self._behind), timeout=seconds)
+            answering = build_own_answer(self._conversations, route, turn)
             answer = await asyncio.wait_for(answering, seconds)
         except Exception as error:  # noqa: BLE001 then it is a request like any other
             self._note_fault(error)
